@@ -29,29 +29,29 @@ install: ## ringtap, its manual pages and completions below PREFIX=/usr/local; "
 
 test: ## install what the tests need (root), check, and test on this kernel and in a guest: minutes
 	$(MAKE) -j --output-sync test-deps check
-	go run ./scripts/tiers
+	go run ./internal/dev/tiers
 
 test-all: ## what a release needs: every test, on every kernel and for both architectures: hours
 	scripts/install-test-deps all
 	$(MAKE) check
 	GOARCH=arm64 go vet -trimpath ./...
-	go run ./scripts/tiers all
+	go run ./internal/dev/tiers all
 
 test-deps: # installs what make test needs; a machine that has it loses no time
 	scripts/install-test-deps
 
 test-unit: ## tests that run anywhere
-	go run ./scripts/tiers unit
+	go run ./internal/dev/tiers unit
 
 test-live: ## tests on the running kernel (root)
-	go run ./scripts/tiers live
+	go run ./internal/dev/tiers live
 
 test-peer: ## tests beside perf, gdb, pprof, a browser (root)
-	go run ./scripts/tiers peer
+	go run ./internal/dev/tiers peer
 
 test-vm: ## all live tests on other kernels, under QEMU; built and fetched once, kept in ~/.cache/ringtap/vm
 	scripts/install-test-deps all
-	go run ./scripts/tiers vm
+	go run ./internal/dev/tiers vm
 
 check: check-format check-vet check-arm64 check-static check-modules ## format, vet, types on arm64, staticcheck, modules
 
@@ -62,7 +62,7 @@ check-vet:
 	go vet -trimpath ./...
 
 check-arm64:
-	go run ./scripts/typecheck arm64 ./...
+	go run ./internal/dev/typecheck arm64 ./...
 
 check-static: check-vet # whose packages it finds compiled
 	GOFLAGS=-trimpath go run $(STATICCHECK) ./...
@@ -75,7 +75,7 @@ fuzz: ## every fuzz target for FUZZTIME=10m each
 	scripts/fuzz $(FUZZTIME)
 
 bench: build ## ringtap beside perf and bpftrace, on this machine (root; FLAMEGRAPH_DIR=… PERF_TOOLS_DIR=…)
-	go run ./scripts/bench $(BENCHFLAGS)
+	go run ./internal/dev/bench $(BENCHFLAGS)
 
 clean: ## remove what the targets above made; "rm -r ~/.cache/ringtap" what tests keep: programs, kernels
 	rm -f ringtap demo.html

@@ -1,27 +1,27 @@
 package callchain
 
-// Runtime knows the frames of functions that a program compiles or interprets at run time,
-// which no table tells of.
+// Runtime knows the frames of functions that a program compiles or interprets at run time. No
+// unwind table describes such functions.
 type Runtime interface {
-	// Step is asked about each frame before any rule is. It may name what runs there, and
-	// say where the caller is: see Activation. What it says must follow from the
-	// activation's words and registers, and from code and data that stay: it may not be
-	// asked again about a chain that it has seen.
+	// Step is called for each frame before any unwind rule is tried. It may name the frame and
+	// its caller: see Activation. Its answer must follow from the activation's words and
+	// registers, and from code and data that do not change: a chain that was seen before may be
+	// reused without another call.
 	Step(a *Activation)
 }
 
 // Activation is one frame of a copied stack.
 type Activation struct {
 	PC, SP uint64
-	FP     uint64 // 0 if it is not known
-	// Place is where in memory PC is, one byte before it for a caller; Generated says that
-	// this is no file that has an unwind table.
+	FP     uint64 // 0 if unknown
+	// Place is where PC lies in memory; for a caller it is one byte before PC. Generated is
+	// true if no file with an unwind table is mapped there.
 	Place     Frame
 	Generated bool
-	// Exact says that PC is the interrupted instruction, not a return address.
+	// Exact is true if PC is the interrupted instruction, not a return address.
 	Exact bool
-	// Frames is to be filled, leaf first, with what stands in the chain instead of the
-	// frame's place in memory; empty: that.
+	// Step may fill Frames, leaf first. They then replace this frame in the chain. If Frames is
+	// empty, the chain gets Place.
 	Frames []Frame
 
 	unwinder *Unwinder
@@ -32,26 +32,26 @@ type Activation struct {
 // Word reads eight bytes of the copied stack.
 func (a *Activation) Word(addr uint64) (uint64, bool) { return a.unwinder.mem.word(addr) }
 
-// Register is what a register holds, by its DWARF column; false if that is not known.
+// Register returns the value of the register with a DWARF column, and false if it is unknown.
 func (a *Activation) Register(column uint8) (uint64, bool) {
 	a.unwinder.repeatable = false
 	return a.unwinder.regs.v[column%maxRegs], a.unwinder.regs.has(column)
 }
 
-// Executable tells whether an address is in executable memory.
+// Executable reports whether an address is in executable memory.
 func (a *Activation) Executable(pc uint64) bool {
 	u := a.unwinder
 	return u.lookup(u.derivation.space, versionOf(u.derivation.space), pc) != nil
 }
 
-// Leave says where the frame's caller goes on, and its stack pointer and frame pointer
-// then. Without it the frame is left like any other.
+// Leave sets where the frame's caller continues, and its stack and frame pointers there. If
+// Step does not call Leave, the frame is left by the unwind rules.
 func (a *Activation) Leave(pc, sp, fp uint64) {
 	a.left = true
 	a.caller.pc, a.caller.sp, a.caller.fp = pc, sp, fp
 }
 
-// ask asks the runtime about the frame that the registers are of, and appends it to dst.
+// ask asks the runtime about the frame described by u.regs, and appends its frames to dst.
 func (u *Unwinder) ask(dst []Frame, frame Frame, generated, exact bool) []Frame {
 	a, m := &u.activation, u.machine
 	fp := uint64(0)
@@ -69,11 +69,11 @@ func (u *Unwinder) ask(dst []Frame, frame Frame, generated, exact bool) []Frame 
 	return append(dst, frame)
 }
 
-// leave goes on where the runtime has said. A frame takes some of the stack, so that the
-// walk ends; where a call leaves the return address in a register, a leaf may take none.
+// leave continues at the caller that the runtime gave. Each frame must take some stack, so that
+// the walk ends. A leaf whose return address may still be in a register may take none.
 func (u *Unwinder) leave(s *step) (End, bool) {
 	a, m := &u.activation, u.machine
-	linked := s.exact && m.ra != m.pc // the return address may be in a register still
+	linked := s.exact && m.ra != m.pc // the return address may still be in a register
 	if a.caller.sp < a.SP || a.caller.sp == a.SP && !linked {
 		return Lost, true
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+
+	"github.com/ringtap/ringtap/internal/arch"
 )
 
 // Arch is the machine whose stacks are unwound. It is a value, not a build
@@ -18,8 +20,7 @@ const (
 	I386 // a 32-bit program, on a 64-bit kernel
 )
 
-// Host is the machine that this program runs on; zero for one that ringtap does
-// not know.
+// Host returns the machine that this program runs on, or zero if ringtap does not support it.
 func Host() Arch {
 	switch runtime.GOARCH {
 	case AMD64.String():
@@ -30,22 +31,16 @@ func Host() Arch {
 	return 0
 }
 
-// String is the name that GOARCH has for the machine.
+// String returns GOARCH's name for the machine.
 func (a Arch) String() string {
-	switch a {
-	case AMD64:
-		return "amd64"
-	case ARM64:
-		return "arm64"
-	case I386:
-		return "386"
+	if m := describe(a); m != nil {
+		return m.name
 	}
 	return fmt.Sprintf("Arch(%d)", uint8(a))
 }
 
-// Compat is the machine of the 32-bit programs that a 64-bit kernel runs beside the
-// machine's own, whose samples have PERF_SAMPLE_REGS_ABI_32; zero where ringtap does not
-// know it.
+// Compat returns the machine of the 32-bit programs that a 64-bit kernel can also run. Their
+// samples have PERF_SAMPLE_REGS_ABI_32. It is zero if ringtap does not support them.
 func (a Arch) Compat() Arch {
 	if a == AMD64 {
 		return I386
@@ -53,7 +48,7 @@ func (a Arch) Compat() Arch {
 	return 0
 }
 
-// WordSize is the size of an address on the machine's stacks in bytes; zero for an
+// WordSize returns the size of an address on the machine's stacks in bytes, or zero for an
 // unknown machine.
 func (a Arch) WordSize() int {
 	if m := describe(a); m != nil {
@@ -65,25 +60,54 @@ func (a Arch) WordSize() int {
 // maxRegs is the number of DWARF columns kept: arm64 has x0 to x30, sp and pc.
 const maxRegs = 33
 
-// machine says which DWARF column plays which part.
+// machine describes a machine's registers. pc, sp, fp and ra are DWARF columns.
 type machine struct {
+	name           string // GOARCH's name
 	pc, sp, fp, ra uint8
 	word           uint8 // size of an address in bytes: 8 or 4
-	// perf[i] is the column of bit i of perf's register mask, noReg for one
-	// that unwinding does not need.
+	// perf[i] is the column of bit i of perf's register mask, or noReg if unwinding does not
+	// need that register.
 	perf []uint8
 	mask uint64
-	// entryMask is what of mask a call preserves, with the pc and the register
-	// that holds the return address at a function's entry.
+	// entryMask has the registers of mask that a call preserves, the pc, and the register that
+	// holds the return address at a function's entry.
 	entryMask uint64
-	// The bits of pc, sp and fp in that mask.
+	// The bit numbers of pc, sp and fp in perf's mask.
 	pcBit, spBit, fpBit uint8
 }
 
 // noReg marks a register of perf's mask that has no column.
 const noReg = 0xff
 
-// describe finds the description of a machine; nil for an unknown one.
+var amd64, arm64, i386 = newMachine(arch.AMD64), newMachine(arch.ARM64), newMachine(arch.I386)
+
+// newMachine returns the description of m. If a call pushes the return address, ra is the pc's
+// column.
+func newMachine(m *arch.Machine) machine {
+	d := machine{
+		name: m.Name,
+		pc:   m.PC.DWARF, sp: m.SP.DWARF, fp: m.FP.DWARF, ra: m.PC.DWARF, word: uint8(m.Word),
+		entryMask: arch.Mask(m.PC, m.SP) | arch.Mask(m.C.Preserved...),
+		pcBit:     m.PC.Perf, spBit: m.SP.Perf, fpBit: m.FP.Perf,
+	}
+	if m.LR != nil {
+		d.ra = m.LR.DWARF
+		d.entryMask |= arch.Mask(m.LR)
+	}
+	for _, r := range m.Registers {
+		if r.Perf == arch.None || r.DWARF == arch.None {
+			continue
+		}
+		for len(d.perf) <= int(r.Perf) {
+			d.perf = append(d.perf, noReg)
+		}
+		d.perf[r.Perf] = r.DWARF
+		d.mask |= arch.Mask(r)
+	}
+	return d
+}
+
+// describe returns the description of a machine, or nil for an unknown one.
 func describe(a Arch) *machine {
 	switch a {
 	case AMD64:
@@ -96,7 +120,7 @@ func describe(a Arch) *machine {
 	return nil
 }
 
-// cut makes an address of the machine of a number.
+// cut truncates v to the size of the machine's addresses.
 func (m *machine) cut(v uint64) uint64 {
 	if m.word == 4 {
 		return uint64(uint32(v))
@@ -104,7 +128,7 @@ func (m *machine) cut(v uint64) uint64 {
 	return v
 }
 
-// archOf finds the machine of an ELF file.
+// archOf returns the machine of an ELF file, or zero if it is not supported.
 func archOf(m elf.Machine) Arch {
 	switch m {
 	case elf.EM_X86_64:
@@ -117,10 +141,9 @@ func archOf(m elf.Machine) Arch {
 	return 0
 }
 
-// UserRegsMask is the perf_event_attr.sample_regs_user that unwinding asks
-// for: every general-purpose register and the pc. All, not just the
-// callee-saved ones, because hand-written code bases its CFA on any of them.
-// It is zero for an unknown machine.
+// UserRegsMask returns the perf_event_attr.sample_regs_user that unwinding needs: every
+// general-purpose register and the pc. Callee-saved registers alone are not enough, because
+// hand-written code bases its CFA on any register. It is zero for an unknown machine.
 func (a Arch) UserRegsMask() uint64 {
 	if m := describe(a); m != nil {
 		return m.mask
@@ -128,10 +151,9 @@ func (a Arch) UserRegsMask() uint64 {
 	return 0
 }
 
-// EntryRegsMask is the same for samples that are all taken at the first
-// instruction of a function, whose frame is the stack pointer's: the registers
-// that a call preserves, which are all that its callers' frames can be based on,
-// and the pc.
+// EntryRegsMask is UserRegsMask for samples that are all taken at a function's first
+// instruction. There the CFA is based on the stack pointer, and the callers' frames can only be
+// based on registers that a call preserves. So it has these registers and the pc.
 func (a Arch) EntryRegsMask() uint64 {
 	if m := describe(a); m != nil {
 		return m.entryMask
@@ -139,20 +161,17 @@ func (a Arch) EntryRegsMask() uint64 {
 	return 0
 }
 
-// Regs are the registers of a thread by DWARF column. The zero Regs knows no
-// register.
+// Regs holds a thread's registers by DWARF column. In the zero Regs all are unknown.
 type Regs struct {
 	arch  Arch
 	known uint64 // bit per column
 	v     [maxRegs]uint64
 }
 
-// Load sets the registers from a sample: values holds one word for each bit
-// that is set in mask, lowest bit first (perf_event_open(2),
-// PERF_SAMPLE_REGS_USER; the bits are those of asm/perf_regs.h). Only samples
-// whose ABI is PERF_SAMPLE_REGS_ABI_64 may be loaded, or PERF_SAMPLE_REGS_ABI_32 for
-// I386: their mask means the same registers. Without a pc and a stack
-// pointer nothing can be unwound, so that their absence is an error.
+// Load sets the registers from a sample. values holds one word for each bit set in mask, lowest
+// bit first (perf_event_open(2), PERF_SAMPLE_REGS_USER; asm/perf_regs.h). The sample's ABI must
+// be PERF_SAMPLE_REGS_ABI_64, or PERF_SAMPLE_REGS_ABI_32 for I386. Load fails if the pc or the
+// stack pointer is missing: nothing can be unwound without them.
 func (r *Regs) Load(arch Arch, mask uint64, values []uint64) error {
 	m := describe(arch)
 	if m == nil {
@@ -176,9 +195,8 @@ func (r *Regs) Load(arch Arch, mask uint64, values []uint64) error {
 	return nil
 }
 
-// Frame picks the pc, the stack pointer and the frame pointer out of a sample's
-// registers, which are as Regs.Load takes them. It reports false if one is not
-// there.
+// Frame returns the pc, the stack pointer and the frame pointer from a sample's registers; mask
+// and values are those of Regs.Load. ok is false if one of the three is missing.
 func (a Arch) Frame(mask uint64, values []uint64) (pc, sp, fp uint64, ok bool) {
 	m := describe(a)
 	if m == nil || bits.OnesCount64(mask) != len(values) {
@@ -191,7 +209,7 @@ func (a Arch) Frame(mask uint64, values []uint64) (pc, sp, fp uint64, ok bool) {
 	return at(m.pcBit), at(m.spBit), at(m.fpBit), true
 }
 
-// PC is the program counter; zero for registers that were never loaded.
+// PC returns the program counter, or zero if no registers were loaded.
 func (r *Regs) PC() uint64 {
 	if m := describe(r.arch); m != nil {
 		return r.v[m.pc]
@@ -199,7 +217,7 @@ func (r *Regs) PC() uint64 {
 	return 0
 }
 
-// SP is the stack pointer; zero for registers that were never loaded.
+// SP returns the stack pointer, or zero if no registers were loaded.
 func (r *Regs) SP() uint64 {
 	if m := describe(r.arch); m != nil {
 		return r.v[m.sp]

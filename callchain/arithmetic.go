@@ -19,10 +19,10 @@ func (e *evaluator) compute(op uint8) {
 		e.push(^e.pop())
 		return
 	case opPlusUconst:
-		e.push(e.pop() + e.code.uleb())
+		e.push(e.pop() + e.code.ULEB())
 		return
 	case opRot:
-		// The top goes below the two that were under it.
+		// The top moves below the two values under it.
 		a, b, c := e.pop(), e.pop(), e.pop()
 		e.push(a)
 		e.push(c)

@@ -1,18 +1,19 @@
 package callchain
 
-// Auto makes the best chain of a sample that carries both a copied stack and
-// the kernel's chain. Where the leaf's object keeps frame pointers and the
-// kernel's walk is sound up to the outermost function, that is the chain. Else
-// the copy is unwound; where it ends too early, the kernel's chain goes on from
-// the record of the last frame reached, if that frame has one. Where the copy ends in
-// code that no table knows, such as a compiler makes at run time, the kernel's chain is
-// as good, and the longer of the two is taken.
+// Auto returns the best chain for a sample that has both a copied stack and the kernel's chain:
+//
+//   - If the leaf's object keeps frame pointers and the kernel's walk is sound up to the
+//     outermost function, it is the kernel's chain.
+//   - Otherwise it unwinds the copy. If the copy ends too early, the kernel's chain continues
+//     from the frame record of the last frame reached, if that frame has one.
+//   - If the copy ends in code without a table, such as JIT code, the kernel's chain is just as
+//     good. Auto then takes the longer of the two.
 func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	u.begin()
 	return u.finish(u.auto(dst, space, c))
 }
 
-// auto is Auto without the mark where a chain has ended.
+// auto is Auto without the mark at the end of the chain: see finish.
 func (u *Unwinder) auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	from, version := len(dst), versionOf(space)
 	walked := 0
@@ -31,7 +32,7 @@ func (u *Unwinder) auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, E
 	u.alone = false
 	switch {
 	case u.hidden:
-		return dst, end // the registers are those of a caller that is not known
+		return dst, end // the registers belong to an unknown caller
 	case len(u.pcs) == 0: // no registers
 		return u.walked(dst, space, c, false)
 	}
@@ -49,8 +50,8 @@ func (u *Unwinder) auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, E
 	return dst, end
 }
 
-// followRecords finds out how far the frame records go that the kernel's chain was made of, where
-// memory behind the copy was read: see Reach.
+// followRecords follows the frame records that the kernel's chain came from, to find out how
+// far up the stack they go: see Reach. It does so only if memory beyond the copy was read.
 func (u *Unwinder) followRecords(c *Capture) {
 	m := u.machine
 	if c.Beyond.Empty() || !c.Regs.has(m.fp) {
@@ -65,15 +66,14 @@ func (u *Unwinder) followRecords(c *Capture) {
 			return
 		}
 		if next <= record {
-			break // the outermost has none
+			break // the outermost record
 		}
 		record = next
 	}
 	u.alone = true
 }
 
-// longer returns the kernel's chain if it has more frames than the one that dst holds
-// from an index on.
+// longer returns the kernel's chain if it has more frames than dst[from:].
 func (u *Unwinder) longer(dst []Frame, from int, end End, space AddressSpace, c *Capture) ([]Frame, End) {
 	n := len(dst)
 	dst, kernel := u.walked(dst, space, c, false)
@@ -91,7 +91,7 @@ func (u *Unwinder) leafKeepsFramePointers(space AddressSpace, version uint64, c 
 	return p != nil && p.table != nil && p.table.FramePointers()
 }
 
-// lastUnruled says whether no table has a rule for the frame unwound last.
+// lastUnruled reports whether no table has a rule for the frame unwound last.
 func (u *Unwinder) lastUnruled(space AddressSpace, version uint64) bool {
 	at := u.pcs[len(u.pcs)-1]
 	if len(u.pcs) > 1 {
@@ -101,8 +101,8 @@ func (u *Unwinder) lastUnruled(space AddressSpace, version uint64) bool {
 	return p != nil && p.set == nil
 }
 
-// lastKeepsRecord says whether the frame unwound last has a frame record, from
-// which the kernel went on.
+// lastKeepsRecord reports whether the frame unwound last has a frame record, from which the
+// kernel's walk continued.
 func (u *Unwinder) lastKeepsRecord(space AddressSpace, version uint64) bool {
 	at := u.pcs[len(u.pcs)-1]
 	if len(u.pcs) > 1 {
@@ -112,10 +112,9 @@ func (u *Unwinder) lastKeepsRecord(space AddressSpace, version uint64) bool {
 	return p != nil && p.keepsRecord()
 }
 
-// meet finds the return address of the frame unwound last in the kernel's
-// chain. The kernel began at the captured frame pointer and took one address
-// from each record; following the records in the copy up to the one that the
-// last frame's frame pointer points at counts the addresses before that.
+// meet returns the index in the kernel's chain of the return address of the frame unwound last.
+// The kernel started at the captured frame pointer and took one address from each record. meet
+// follows the same records in the copy, up to the last frame's record, and counts them.
 func (u *Unwinder) meet(c *Capture) (int, bool) {
 	if !u.regs.has(u.machine.fp) {
 		return 0, false
@@ -123,8 +122,9 @@ func (u *Unwinder) meet(c *Capture) (int, bool) {
 	return u.record(c, u.regs.v[u.machine.fp])
 }
 
-// record finds the return address of the frame record at an address in the kernel's chain.
-func (u *Unwinder) record(c *Capture, at uint64) (int, bool) {
+// record returns the index in the kernel's chain of the return address that the frame
+// record at addr holds. It returns false if the chain does not get that far.
+func (u *Unwinder) record(c *Capture, addr uint64) (int, bool) {
 	m := u.machine
 	if !c.Regs.has(m.fp) {
 		return 0, false
@@ -134,9 +134,9 @@ func (u *Unwinder) record(c *Capture, at uint64) (int, bool) {
 		i++ // inserted by the kernel
 	}
 	record := c.Regs.v[m.fp]
-	for ; record != at; i++ {
+	for ; record != addr; i++ {
 		next, ok := u.mem.word(record)
-		if !ok || next <= record && next != at { // at may be on another stack
+		if !ok || next <= record && next != addr { // addr may be on another stack
 			return 0, false
 		}
 		record = next

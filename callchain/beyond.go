@@ -1,29 +1,28 @@
 package callchain
 
-// PageSize is that of a Page. A machine's own pages may be larger.
+// PageSize is the size of a Page in bytes. The machine's own pages may be larger.
 const PageSize = 4096
 
-// Page is a piece of memory.
 type Page [PageSize]byte
 
-// Stretch is a part of a thread's stack, page by page: equal ones may be the same.
+// Stretch is a part of a thread's stack. Pages with equal contents may share one Page.
 type Stretch struct {
-	From  uint64 // where the first page begins
+	From  uint64 // address of the first page
 	Pages []*Page
 }
 
-// Beyond is what is known of a thread's stack behind a copy.
+// Beyond is the known part of a thread's stack beyond the copied one.
 type Beyond struct {
 	Stretch
-	// Top is where the stack begins, if the Stretch does not lead up to there. Between the two may
-	// lie memory that no chain leads through: a large variable of an outermost function.
+	// Top is the outermost part of the stack, if the first Stretch does not reach it. Memory
+	// between the two may hold no frames: a large variable of an outermost function.
 	Top Stretch
 }
 
-// Empty tells whether nothing is known.
+// Empty reports whether nothing is known.
 func (b *Beyond) Empty() bool { return len(b.Pages) == 0 && len(b.Top.Pages) == 0 }
 
-// End is where what is known ends.
+// End returns the address where the known memory ends.
 func (b *Beyond) End() uint64 {
 	if len(b.Top.Pages) > 0 {
 		return b.Top.end()
@@ -31,11 +30,11 @@ func (b *Beyond) End() uint64 {
 	return b.end()
 }
 
-// size is how many bytes it has.
+// size returns how many bytes are known.
 func (b *Beyond) size() int { return (len(b.Pages) + len(b.Top.Pages)) * PageSize }
 
-// at returns up to 8 bytes of memory; nil if they are not there, or lie in two pages, as no
-// word of a stack does.
+// at returns size bytes, at most 8, at addr. It is nil if they are unknown or span two pages; a
+// word on a stack never does.
 func (b *Beyond) at(addr, size uint64) []byte {
 	if word := b.Stretch.at(addr, size); word != nil {
 		return word
@@ -43,10 +42,10 @@ func (b *Beyond) at(addr, size uint64) []byte {
 	return b.Top.at(addr, size)
 }
 
-// end is where the last page ends.
+// end returns the address where the last page ends.
 func (s *Stretch) end() uint64 { return s.From + uint64(len(s.Pages))*PageSize }
 
-// at is of Beyond.
+// at is like Beyond.at.
 func (s *Stretch) at(addr, size uint64) []byte {
 	off := addr - s.From
 	if off >= uint64(len(s.Pages))*PageSize || size == 0 || size > 8 || off%PageSize+size > PageSize {

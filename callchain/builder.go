@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// Bounds on what one function may hold, whatever the file says: a set index has 16
-// bits, and real functions have some hundred rows.
+// Bounds for one function, whatever the file says. A set index has 16 bits; real functions have
+// a few hundred rows.
 const (
 	maxSets  = math.MaxUint16
 	maxRules = 1 << 20
 	maxRows  = 1 << 20
 )
 
-// builder makes the rows of one function after the other, in memory of its own.
+// builder makes the rows of one function at a time and reuses its memory.
 type builder struct {
 	arch   Arch
 	rows   rows
 	rules  []rule
-	firsts []uint32 // of each set, where its rules begin in rules
+	firsts []uint32 // for each set, the index of its first rule in rules
 	exprs  exprArena
-	known  map[string]uint16 // content of a set to its index
-	list   map[string]uint32 // content of a list of rules to its place in rules
+	known  map[string]uint16 // content of a set to its index in rows.sets
+	list   map[string]uint32 // content of a list of rules to its index in rules
 	key    []byte            // scratch
 
 	program program // kept for its memory
@@ -31,7 +31,7 @@ type builder struct {
 	lo, hi uint64 // file offsets of the function
 }
 
-// reset begins the function that occupies the file offsets from lo up to hi.
+// reset starts the function that occupies the file offsets [lo, hi).
 func (b *builder) reset(arch Arch, lo, hi uint64) {
 	if b.known == nil {
 		b.known, b.list = make(map[string]uint16), make(map[string]uint32)
@@ -44,7 +44,7 @@ func (b *builder) reset(arch Arch, lo, hi uint64) {
 	b.exprs.reset()
 }
 
-// add says that from a file offset on, within the function, the given set holds.
+// add makes the set hold from a file offset on. It ignores offsets beyond the function.
 func (b *builder) add(from uint64, set uint16) {
 	if from < b.hi {
 		b.append(max(from, b.lo), set)
@@ -65,7 +65,7 @@ func (b *builder) append(from uint64, set uint16) {
 	}
 }
 
-// finish gives the rows in no more memory than they need.
+// finish returns a copy of the rows that takes no more memory than needed.
 func (b *builder) finish() *rows {
 	r := &rows{base: b.rows.base, starts: slices.Clone(b.rows.starts), rows: slices.Clone(b.rows.rows), sets: slices.Clone(b.rows.sets)}
 	rules, exprs := slices.Clone(b.rules), slices.Clone(b.exprs.bytes)
@@ -77,9 +77,8 @@ func (b *builder) finish() *rows {
 	return r
 }
 
-// set gives the index of the set with the rules of a row and the flags that
-// the rules alone do not tell; zero, "no rule", for a row that can't be used or
-// when the bounds are reached.
+// set returns the index of the set with the rules of r and with flags, which the rules alone do
+// not imply. It returns zero, "no rule", if r can't be used or a bound is reached.
 func (b *builder) set(r *row, ra uint8, flags setFlags) uint16 {
 	set := ruleSet{cfa: r.cfa, ra: r.regs[ra], flags: flags}
 	switch {
@@ -101,8 +100,8 @@ func (b *builder) set(r *row, ra uint8, flags setFlags) uint16 {
 	return b.intern(set, r, touched)
 }
 
-// intern finds or adds a set. The rules of the registers in touched come from
-// r.
+// intern finds or adds a set and returns its index. The rules of the registers in touched come
+// from r.
 func (b *builder) intern(set ruleSet, r *row, touched uint64) uint16 {
 	key := appendRule(b.key[:0], set.cfa)
 	key = appendRule(key, set.ra)
@@ -118,8 +117,8 @@ func (b *builder) intern(set ruleSet, r *row, touched uint64) uint16 {
 	if len(b.rows.sets) > maxSets || len(b.rules)+maxRegs > maxRules {
 		return 0
 	}
-	// Sets that differ in the CFA alone, as those of a prologue's pushes do,
-	// share the rules of the other registers.
+	// Sets that differ only in the CFA, as after each push of a prologue, share the rules of
+	// the other registers.
 	first, ok := b.list[string(key[shared:])]
 	if !ok {
 		first = uint32(len(b.rules))

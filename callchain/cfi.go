@@ -1,15 +1,15 @@
 package callchain
 
-import "github.com/ringtap/ringtap/internal/callframe"
+import "github.com/ringtap/ringtap/internal/object/callframe"
 
-// understood says whether the rules of a function's CIE are.
+// understood reports whether all rules of a function's CIE can be parsed.
 func understood(f *callframe.Function) bool {
 	p := program{code: f.CIE.Instructions(f.CIE.Program, f.Start), exprs: &exprArena{}}
 	return f.CIE.Return < maxRegs && p.run(nil)
 }
 
-// frame runs a function's program and adds its rows. It reports whether the
-// function keeps a frame record for a frame-pointer walk to follow.
+// frame runs the FDE's program of f and adds its rows. It reports whether the function keeps a
+// frame record for a frame-pointer walk to follow.
 func (b *builder) frame(f *function) bool {
 	c := f.frame.CIE
 	p := &b.program
@@ -40,8 +40,8 @@ func (b *builder) frame(f *function) bool {
 	return framed
 }
 
-// hasFrameRecord says whether a row is one of a function that has pushed a
-// frame record and points the frame pointer at it.
+// hasFrameRecord reports whether, according to r, the function has pushed a frame record and
+// points the frame pointer at it.
 func (m *machine) hasFrameRecord(r *row) bool {
 	fp, ra := r.regs[m.fp], r.regs[m.ra]
 	if fp.kind != ruleOffset || ra.kind != ruleOffset || ra.val != fp.val+int32(m.word) {

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/callframe"
+	"github.com/ringtap/ringtap/internal/object/callframe"
 )
 
 // Call frame instructions (DWARF 5, 6.4.2 and 7.24). The first three carry an

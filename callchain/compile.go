@@ -7,22 +7,21 @@ import (
 	"io"
 	"math"
 
-	"github.com/ringtap/ringtap/internal/callframe"
-	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/callframe"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
+	"github.com/ringtap/ringtap/internal/object/gotable"
 )
 
-// ErrNoTable says that a file holds no unwind information that ringtap reads:
-// no .eh_frame, no .debug_frame, no Go function table. Its code is unwound by
-// frame pointer.
+// ErrNoTable is returned when a file has no unwind information that ringtap reads: no
+// .eh_frame, no .debug_frame, no Go function table. Its code is unwound by frame pointer.
 var ErrNoTable = errors.New("no unwind information")
 
-// source orders the sections that may describe the same code: the first one is
-// believed.
+// source is the section that describes a function. If several describe the same code, the first
+// one in this order wins.
 type source uint8
 
 const (
-	fromFrames source = iota // .eh_frame, and .debug_frame behind Go's table
+	fromFrames source = iota // .eh_frame, and .debug_frame for code that Go's table does not cover
 	fromGo
 	fromTrampoline
 	fromPLT
@@ -32,19 +31,17 @@ const (
 type function struct {
 	start, end uint64 // file offsets
 	source     source
-	index      int // the function's place in Go's table, the form of a linkage table, or the kind of a trampoline
+	index      int // index in Go's table, form of a linkage table, or kind of trampoline
 	frame      callframe.Function
 }
 
-// Compile opens the unwind information of an ELF file for amd64, i386 or arm64:
-// .eh_frame (found by its section, or by PT_GNU_EH_FRAME in a file without
-// sections), Go's pclntab, and .debug_frame for what these two do not cover. Of
-// what is malformed the readable part is used. The error wraps ErrNoTable for a
-// file that has nothing to read.
+// Compile opens the unwind information of an ELF file for amd64, i386 or arm64: .eh_frame, Go's
+// pclntab, and .debug_frame for code that these two do not cover. In a file without sections,
+// PT_GNU_EH_FRAME leads to .eh_frame. If a section is malformed, its readable part is used. The
+// error wraps ErrNoTable if the file has nothing to read.
 //
-// The file is read as untrusted: memory and work are bounded by its size.
-// Sections of call frame information above 128 MiB are refused. The Table goes on
-// to read f.
+// The file is untrusted: its size bounds memory and work. Call frame sections above 128 MiB are
+// refused. The Table keeps reading f.
 func Compile(f io.ReaderAt) (*Table, error) {
 	file, err := elfimage.New(f, math.MaxInt64)
 	if err != nil {
@@ -60,7 +57,7 @@ func Compile(f io.ReaderAt) (*Table, error) {
 	return t, nil
 }
 
-// open finds what describes functions. Its error says what was broken.
+// open finds the sections that describe functions. Its error lists the malformed ones.
 func (t *Table) open() error {
 	var errEH, errGo, errDebug error
 	t.eh, errEH = callframe.EHFrame(t.file)
@@ -77,14 +74,13 @@ func (t *Table) empty() bool {
 	return t.eh == nil && t.golang == nil && t.debug == nil && len(t.fixed) == 0
 }
 
-// openLate finds what is needed only where .eh_frame and Go's table say nothing.
+// openLate opens the sections needed only for code that .eh_frame and Go's table do not cover.
 func (t *Table) openLate() (err error) {
 	if t.late {
 		return nil
 	}
 	t.late = true
-	// A Go binary's .debug_frame says less than its pclntab does: nothing about the
-	// frame pointer.
+	// A Go binary's .debug_frame says less than its pclntab: nothing about the frame pointer.
 	if t.golang == nil {
 		if t.debug, err = callframe.DebugFrame(t.file); t.debug != nil && t.debug.Len() == 0 {
 			t.debug = nil
@@ -97,7 +93,7 @@ func (t *Table) openLate() (err error) {
 	return err
 }
 
-// function finds what describes the code byte at a file offset.
+// function returns the description of the function with the code byte at a file offset.
 func (t *Table) function(offset uint64) (function, bool) {
 	vaddr, ok := t.vaddr(offset)
 	if !ok {
@@ -112,8 +108,8 @@ func (t *Table) function(offset uint64) (function, bool) {
 		if i, ok := t.golang.Find(vaddr); ok {
 			f := t.golang.Func(i)
 			if next := t.golang.Func(i + 1); t.isSigreturn(&next) {
-				// A handler returns to its first byte. One is subtracted from return
-				// addresses, so that the byte before belongs to it.
+				// A handler returns to its first byte. We look up return addresses minus one,
+				// so the byte before must belong to it.
 				if f.End--; vaddr == f.End {
 					return t.place(function{source: fromTrampoline, index: goSigreturn}, f.End, next.End)
 				}
@@ -121,7 +117,7 @@ func (t *Table) function(offset uint64) (function, bool) {
 			return t.place(function{source: fromGo, index: int(i)}, f.Entry, f.End)
 		}
 	}
-	_ = t.openLate() // what is broken has no rules
+	_ = t.openLate() // malformed sections give no rules
 	if t.debug != nil {
 		if f, ok := t.debug.Find(vaddr); ok && understood(&f) {
 			return t.place(function{frame: f}, f.Start, f.End)
@@ -135,13 +131,13 @@ func (t *Table) function(offset uint64) (function, bool) {
 	return function{}, false
 }
 
-// isSigreturn reports whether a function is what handlers of signals return to in a Go
-// program without cgo.
+// isSigreturn reports whether f is the function that signal handlers return to in a Go program
+// without cgo.
 func (t *Table) isSigreturn(f *gotable.Func) bool {
 	return string(t.golang.Name(f.Name(), maxGoName)) == sigreturnName
 }
 
-// vaddr is the virtual address of a file offset in an executable segment.
+// vaddr returns the virtual address of a file offset in an executable segment.
 func (t *Table) vaddr(offset uint64) (uint64, bool) {
 	for _, p := range t.code {
 		if offset-p.Off < p.Filesz {
@@ -151,8 +147,8 @@ func (t *Table) vaddr(offset uint64) (uint64, bool) {
 	return 0, false
 }
 
-// place finds out where in the file a function is. It is false for one that does
-// not lie in an executable segment.
+// place converts a function's virtual addresses to file offsets. It returns false if the
+// function is not in an executable segment.
 func (t *Table) place(f function, start, end uint64) (function, bool) {
 	for _, p := range t.code {
 		if start-p.Vaddr < p.Filesz {
@@ -164,14 +160,14 @@ func (t *Table) place(f function, start, end uint64) (function, bool) {
 	return f, false
 }
 
-// addFixed keeps a function that no section describes.
+// addFixed adds a function that no section describes.
 func (t *Table) addFixed(f function, start, end uint64) {
 	if f, ok := t.place(f, start, end); ok {
 		t.fixed = append(t.fixed, f)
 	}
 }
 
-// compile makes the rows of a function.
+// compile returns the rows of a function.
 func (t *Table) compile(f *function) *rows {
 	b := &t.builder
 	b.reset(t.arch, f.start, f.end)

@@ -1,19 +1,19 @@
 package callchain
 
-import "github.com/ringtap/ringtap/internal/gotable"
+import "github.com/ringtap/ringtap/internal/object/gotable"
 
-// A Crossing is a function of Go's runtime that switches stacks. While a function that it called runs, the
-// return address into the Crossing is on the new stack, next to the words that lead to the old one. See
-// switchSet and callback.
+// A Crossing is a function of Go's runtime that switches stacks. While a function that it
+// called runs, the new stack has the return address into the Crossing, next to the words that
+// lead to the old stack. See switchSet and callback.
 type Crossing struct {
 	Start, End uint64 // file offsets, or addresses in a process
-	// IntoGo is true for runtime.cgocallback, by which C calls Go, and false for runtime.asmcgocall, by which
-	// Go calls C.
+	// IntoGo is true for runtime.cgocallback, through which C calls Go. It is false for
+	// runtime.asmcgocall, through which Go calls C.
 	IntoGo bool
 }
 
-// Crossings returns the functions of a Go program by which C calls Go and Go calls C, as file offsets.
-// It returns nothing for other files.
+// Crossings returns the Crossings of a Go program, as file offsets, and nothing for other
+// files.
 func (t *Table) Crossings() []Crossing {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -26,7 +26,7 @@ func (t *Table) Crossings() []Crossing {
 	return t.crossings
 }
 
-// findCrossings looks at all functions: the table is sorted by address only.
+// findCrossings checks every function: the table is sorted by address only.
 func (t *Table) findCrossings() (all []Crossing) {
 	for i := range t.golang.Len {
 		fn := t.golang.Func(i)

@@ -7,59 +7,60 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
-// Coded is an AddressSpace whose code can be read: of code without a rule one can then
-// be derived from the instructions up to its return.
+// Coded is an AddressSpace whose code can be read. For code without a rule, the Unwinder then
+// derives one from the instructions up to the function's return.
 type Coded interface {
-	// ReadCode reads an object's code at an offset, as Frame has it, and returns how
-	// much of it there is.
+	// ReadCode reads an object's code at an offset, which is a Frame's Offset. It returns the
+	// number of bytes read.
 	ReadCode(object ObjectID, offset uint64, b []byte) int
 }
 
-// derived is the rule of a place that was derived from the code that follows: where the
-// return that it comes to finds its address, and the registers that are popped before.
+// derived is the rule for one code address, derived from the instructions that follow it. It
+// says where the return address is when the function returns, and which registers are popped
+// before.
 type derived struct {
 	known     bool
 	outermost bool // the code ends the thread, and returns to nobody
 	noReturn  bool // the code ends with a call that does not return
 	base      uint8
-	aligned   bool              // the CFA is cfa above what lies at base + from, not above base
-	from      int64             // of aligned
+	aligned   bool              // the CFA is the word at base + from, plus cfa; otherwise it is base + cfa
+	from      int64             // used if aligned
 	cfa       int64             // CFA - base
-	saved     [maxSaved]savedAt // how many are of n
+	saved     [maxSaved]savedAt // the first n are used
 	n         int
 }
 
-// savedAt says where a register of the caller lies.
+// savedAt says where one of the caller's registers is saved.
 type savedAt struct {
 	reg   uint8
-	value bool  // it is base + offset itself
-	lost  bool  // it is nowhere
+	value bool  // the register's value is base + at itself
+	lost  bool  // the value is not saved anywhere
 	at    int64 // offset from the base
 }
 
-// maxSaved is the most registers that code saves for its caller: amd64's.
+// maxSaved is the largest number of registers that code saves for its caller: amd64's.
 const maxSaved = 6
 
-// maxDerived bounds the places that are remembered.
+// maxDerived bounds the number of cached rules and places.
 const maxDerived = 1 << 14
 
-// derivation finds rules in the code of one address space at a time. It remembers them.
+// derivation derives rules from the code of one address space at a time, and caches them.
 type derivation struct {
-	isa   *isa // nil: no rules are derived from the machine's code
+	isa   *isa // nil: no rules are derived from this machine's code
 	space AddressSpace
 	code  Coded // space, nil if its code can't be read
 
-	scanning bool // scan walks
+	scanning bool // a scan is under way
 
 	rules   map[Frame]derived
-	calls   map[Frame]bool // whether a call goes before a place
+	calls   map[Frame]bool // whether the place is preceded by a call
 	entries map[ObjectID]uint64
 }
 
-// use has the derivation read the code of an address space.
+// use switches to the code of another address space.
 func (d *derivation) use(space AddressSpace) {
 	d.space = space
 	d.code, _ = space.(Coded)
@@ -68,24 +69,24 @@ func (d *derivation) use(space AddressSpace) {
 	}
 }
 
-// rule is the rule of the code at a place, whose Offset is where it goes on; false if the
-// code can't be read.
-func (d *derivation) rule(at Frame) (derived, bool) {
-	if r, ok := d.rules[at]; ok {
+// rule returns the rule for continuing at frame.Offset. It returns false if the code there
+// can't be read.
+func (d *derivation) rule(frame Frame) (derived, bool) {
+	if r, ok := d.rules[frame]; ok {
 		return r, true
 	}
 	var first [1]byte
-	if d.code.ReadCode(at.Object, at.Offset, first[:]) == 0 {
+	if d.code.ReadCode(frame.Object, frame.Offset, first[:]) == 0 {
 		return derived{}, false // it may be readable later
 	}
-	f := follower{isa: d.isa, read: func(offset uint64, b []byte) int { return d.code.ReadCode(at.Object, offset, b) }}
-	r := f.derive(at.Offset)
-	d.rules[at] = r
+	f := follower{isa: d.isa, read: func(offset uint64, b []byte) int { return d.code.ReadCode(frame.Object, offset, b) }}
+	r := f.derive(frame.Offset)
+	d.rules[frame] = r
 	return r, true
 }
 
-// isReturn says whether the instruction before a return address may be a call. Code that
-// can't be read gets the benefit of the doubt.
+// isReturn reports whether the instruction before caller's return address may be a call. Code
+// that can't be read gets the benefit of the doubt.
 func (d *derivation) isReturn(caller Frame) bool {
 	if is, ok := d.calls[caller]; ok {
 		return is
@@ -104,9 +105,9 @@ func (d *derivation) isReturn(caller Frame) bool {
 	return is
 }
 
-// stepWithoutRule leaves a frame of code that the tables do not know: by its own
-// instructions if they can be read and lead to a return address that follows a call,
-// else by the frame pointer.
+// stepWithoutRule leaves a frame of code that no table describes. It uses the code's own
+// instructions if they can be read and lead to a return address that follows a call. Otherwise
+// it uses the frame pointer.
 func (u *Unwinder) stepWithoutRule(p *place, s *step) (End, bool) {
 	if u.derivation.isa == nil || u.derivation.code == nil || s.leaf && s.entry {
 		return u.stepFramePointer(s)
@@ -159,8 +160,8 @@ func (u *Unwinder) stepWithoutRule(p *place, s *step) (End, bool) {
 	return u.enter(ra)
 }
 
-// stepGuessed follows the frame pointer of code that was read and tells nothing. It may
-// use the register for anything, and so zero in it does not say that there is no caller.
+// stepGuessed follows the frame pointer of code that was read but gave no rule. Such code may
+// use the register for anything, so zero in it does not mean that there is no caller.
 func (u *Unwinder) stepGuessed(s *step) (End, bool) {
 	end, done := u.stepFramePointer(s)
 	if done && end == Complete {
@@ -172,30 +173,31 @@ func (u *Unwinder) stepGuessed(s *step) (End, bool) {
 	return end, done
 }
 
-// scannedWords bounds the words that are tried as a return address, scannedFrames the
-// frames that the tries walk.
+// scannedWords bounds the words that scan tries as a return address. scannedFrames bounds the
+// frames that these tries walk.
 const (
 	scannedWords  = 256
 	scannedFrames = 1024
 )
 
-// mayScan says whether the caller of a frame that no rule leaves may be looked for on the
-// stack: where its code was read, and while another's is only if no code could tell.
-func (d *derivation) mayScan(at Frame) bool {
-	r, read := d.rules[at]
+// mayScan reports whether scan may search the stack for the caller of frame, which has no rule.
+// Its code must have been read. If another scan is under way, its code must also end with a
+// call that does not return.
+func (d *derivation) mayScan(frame Frame) bool {
+	r, read := d.rules[frame]
 	return read && d.code != nil && (!d.scanning || r.noReturn)
 }
 
-// scan looks on the stack for the caller of a frame that no rule leaves: the first word
-// that follows a call, and from which the walk comes to the outermost function. Code is
-// like that before a call that never returns. Without such a word the chain ends.
+// scan searches the stack for the caller of a frame that no rule leaves, such as code before a
+// call that never returns. It takes the first word that follows a call and from which the walk
+// reaches the outermost function. If there is none, the chain ends with end.
 func (u *Unwinder) scan(dst []Frame, space AddressSpace, from *Regs, end End) ([]Frame, End) {
 	known, pcs, walked, marked := len(dst), len(u.pcs), 0, u.marked
 	base, data, other := u.mem.base, u.mem.data, u.other
 	nested := u.derivation.scanning
 	u.derivation.scanning = true
 	defer func() { u.derivation.scanning = nested }()
-	u.repeatable = false // more words were read than Reads should hold
+	u.repeatable = false // more words were read than Reads should return
 	word := uint64(u.machine.word)
 	sp := (from.v[u.machine.sp] + word - 1) &^ (word - 1)
 	for range scannedWords {
@@ -223,14 +225,14 @@ func (u *Unwinder) scan(dst []Frame, space AddressSpace, from *Regs, end End) ([
 	return dst[:known], end
 }
 
-// isCaller says whether code is called before an address.
+// isCaller reports whether ra may follow a call instruction.
 func (u *Unwinder) isCaller(ra uint64) bool {
 	p := u.lookup(u.derivation.space, versionOf(u.derivation.space), ra-1)
 	return p != nil && u.derivation.isReturn(p.frame)
 }
 
-// isStart says whether a frame is that of the program's first function, after its call:
-// it has no caller.
+// isStart reports whether caller is the program's first function, after its call. That function
+// has no caller.
 func (d *derivation) isStart(caller Frame) bool {
 	start, ok := d.entries[caller.Object]
 	if !ok {
@@ -240,8 +242,8 @@ func (d *derivation) isStart(caller Frame) bool {
 	return start == caller.Offset
 }
 
-// start is the offset behind the first call of the code that a program begins with; 0 if
-// it is not known.
+// start returns the offset after the first call in the code at the program's entry point, or 0
+// if it is unknown.
 func (d *derivation) start(object ObjectID) uint64 {
 	image, err := elfimage.New(objectCode{d.code, object}, math.MaxInt64)
 	if err != nil {
@@ -261,7 +263,6 @@ func (d *derivation) start(object ObjectID) uint64 {
 	return 0
 }
 
-// objectCode reads an object as a file.
 type objectCode struct {
 	code   Coded
 	object ObjectID
@@ -275,18 +276,18 @@ func (o objectCode) ReadAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// value is what a register holds, as far as it is known: what a register held at the
-// place that is asked about, and a number; or what lies in memory there, and another
-// number.
+// value is what is known of a register's content. It is reg + off, where reg is a register's
+// content at the start of the derivation. If memory is set, it is the word that was at that
+// address, plus another number.
 type value struct {
 	known  bool
 	memory bool
 	reg    uint8 // DWARF column
 	off    int64
-	plus   int64 // of memory
+	plus   int64 // added to the word in memory
 }
 
-// add adds a number to a value that is known.
+// add adds n to a known value.
 func (v *value) add(n int64) {
 	if v.memory {
 		v.plus += n
@@ -295,43 +296,44 @@ func (v *value) add(n int64) {
 	}
 }
 
-// state is the registers at one instruction of a path, and what the path has stored on
-// the stack.
+// state holds the registers at one instruction of a path, and the stores of the path to the
+// stack.
 type state struct {
 	isa    *isa
 	at     uint64 // offset of the instruction in the object
 	regs   [16]value
-	stores map[value]value // by the place, whose memory is not set
-	before x86asm.Op       // the instruction that led here
-	branch bool            // the path has come to a jump that is not always taken
+	stores map[value]value // by address (a value without memory)
+	before x86asm.Op       // op of the instruction before
+	branch bool            // the path has come to a conditional jump
 }
 
-// begin is the state at the place that is asked about.
-func begin(isa *isa, at uint64) state {
-	s := state{isa: isa, at: at}
+// begin returns the state before the first instruction, at offset: each register holds its own
+// value.
+func begin(isa *isa, offset uint64) state {
+	s := state{isa: isa, at: offset}
 	for i := range s.regs {
 		s.regs[i] = value{known: true, reg: uint8(i)}
 	}
 	return s
 }
 
-// follower walks the paths from a place to the return of its function. All find the
-// stack pointer where it is then, so that the first one to come there tells.
+// follower walks the paths from a place to its function's return. The stack pointer is the same
+// at the end of all paths, so the first path that returns decides.
 type follower struct {
 	isa  *isa
 	read func(offset uint64, b []byte) int
 	page []byte
 	from uint64 // offset of page
-	left int    // instructions that may still be looked at
+	left int    // how many more instructions may be decoded
 	seen map[uint64]bool
 }
 
-// maxFollowed bounds the instructions of one derivation.
+// maxFollowed bounds the instructions decoded for one derivation.
 const maxFollowed = 1 << 12
 
-func (f *follower) derive(at uint64) derived {
+func (f *follower) derive(offset uint64) derived {
 	f.left, f.seen = maxFollowed, make(map[uint64]bool)
-	first := begin(f.isa, at)
+	first := begin(f.isa, offset)
 	noReturn := false
 	for paths := []state{first}; len(paths) > 0; {
 		s := &paths[len(paths)-1]
@@ -370,18 +372,19 @@ func (f *follower) derive(at uint64) derived {
 			case direct:
 				s.at += uint64(int64(to))
 			case isMem && f.isa.isSlot(&m):
-				// Another function, by its address in a table: it returns for this one.
+				// A tail call through a table of addresses: the other function returns for this
+				// one.
 				return s.rule()
 			}
-			// Behind the jump of a switch its cases begin; behind one to another
-			// function something does that gives no return address.
+			// After a switch's jump come its cases. After a jump to another function comes code
+			// that gives no return address.
 		default:
 			if to, ok := inst.Args[0].(x86asm.Rel); ok && inst.Op != x86asm.CALL {
 				s.branch = true
 				other := *s
 				other.at += uint64(int64(to))
 				other.stores = maps.Clone(s.stores)
-				// The path that goes straight on is followed first.
+				// Follow the path without the jump first.
 				paths = append(paths[:len(paths)-1], other, *s)
 			} else if !s.execute(&inst) {
 				paths = paths[:len(paths)-1]
@@ -391,8 +394,8 @@ func (f *follower) derive(at uint64) derived {
 	return derived{noReturn: noReturn}
 }
 
-// next decodes the instruction of a path; false where the path ends, or has come to one
-// that another has been at.
+// next decodes the next instruction of a path. It returns false if the path ends or meets code
+// that was decoded before.
 func (f *follower) next(s *state) (inst x86asm.Inst, ok bool) {
 	if f.seen[s.at] || f.left == 0 {
 		return inst, false
@@ -414,7 +417,7 @@ func (f *follower) next(s *state) (inst x86asm.Inst, ok bool) {
 	return inst, err == nil
 }
 
-// rule is what a path says that has come to a return.
+// rule returns the rule that follows from a path that has reached a return.
 func (s *state) rule() derived {
 	m := s.isa.machine
 	sp := s.regs[m.sp]
@@ -422,7 +425,7 @@ func (s *state) rule() derived {
 		return derived{}
 	}
 	r := derived{known: true, base: sp.reg, cfa: sp.off + int64(m.word)}
-	if sp.memory { // of a function that has aligned its frame
+	if sp.memory { // the function has aligned its frame
 		r.aligned, r.from, r.cfa = true, sp.off, sp.plus+int64(m.word)
 	}
 	for _, reg := range s.isa.saved {

@@ -8,9 +8,9 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
-	"github.com/ringtap/ringtap/internal/callframe"
-	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/fuzzing"
+	"github.com/ringtap/ringtap/internal/object/callframe"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
+	"github.com/ringtap/ringtap/internal/testkit/fuzzing"
 )
 
 // fileCode is the code of one file.

@@ -2,8 +2,8 @@ package callchain
 
 import "golang.org/x/arch/x86/x86asm"
 
-// execute does to the registers what an instruction does, but for jumps. It reports
-// false if the stack pointer is not known after it.
+// execute applies an instruction, other than a jump, to the registers. It reports false if the
+// stack pointer is unknown afterwards.
 func (s *state) execute(inst *x86asm.Inst) bool {
 	to, isReg := s.isa.column(inst.Args[0])
 	switch inst.Op {
@@ -64,7 +64,7 @@ func (s *state) execute(inst *x86asm.Inst) bool {
 	return s.regs[s.isa.machine.sp].known
 }
 
-// move does a MOV of a word, and forgets what a smaller one changes.
+// move applies a MOV. If it moves less than a word, the target becomes unknown.
 func (s *state) move(inst *x86asm.Inst) {
 	to, isReg := s.isa.column(inst.Args[0])
 	from, fromReg := s.isa.column(inst.Args[1])
@@ -92,26 +92,26 @@ func (s *state) push(v value) {
 	s.store(s.regs[s.isa.machine.sp], v)
 }
 
-func (s *state) store(at, v value) {
+func (s *state) store(addr, v value) {
 	if s.stores == nil {
 		s.stores = make(map[value]value)
 	}
-	s.stores[at] = v
+	s.stores[addr] = v
 }
 
-// load is what lies at an address.
-func (s *state) load(at value) value {
-	if !at.known || at.memory {
+// load returns the value in memory at addr.
+func (s *state) load(addr value) value {
+	if !addr.known || addr.memory {
 		return value{}
 	}
-	if v, ok := s.stores[at]; ok {
+	if v, ok := s.stores[addr]; ok {
 		return v
 	}
-	at.memory = true
-	return at
+	addr.memory = true
+	return addr
 }
 
-// address is the address of an operand in memory.
+// address returns the address of a memory operand.
 func (s *state) address(arg x86asm.Arg) value {
 	m, ok := arg.(x86asm.Mem)
 	if !ok || m.Index != 0 || m.Segment != 0 {

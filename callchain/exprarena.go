@@ -2,7 +2,7 @@ package callchain
 
 import "math"
 
-// exprArena collects the DWARF expressions of a function, each once.
+// exprArena stores the DWARF expressions of a function, each once.
 type exprArena struct {
 	bytes []byte
 	at    map[string]int32
@@ -13,8 +13,8 @@ func (a *exprArena) reset() {
 	clear(a.at)
 }
 
-// add keeps a copy of an expression and makes the rule that refers to it. One
-// that is too long to be real makes the register unrecoverable.
+// add stores a copy of expr and returns the rule that refers to it. If expr is too long to be
+// real, the rule makes the register unrecoverable.
 func (a *exprArena) add(kind ruleKind, expr []byte) rule {
 	if len(expr) == 0 || len(expr) > math.MaxUint16 || len(a.bytes) > math.MaxInt32-len(expr) {
 		return rule{kind: ruleUndefined}

@@ -1,9 +1,12 @@
 package callchain
 
-import "encoding/binary"
+import (
+	"encoding/binary"
 
-// DWARF expression operations (DWARF 5, 7.7.1) that call frame information
-// uses.
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
+)
+
+// DWARF expression operations (DWARF 5, 7.7.1) that occur in call frame information.
 const (
 	opAddr       = 0x03
 	opDeref      = 0x06
@@ -65,21 +68,20 @@ type memory struct {
 	base  uint64
 	data  []byte
 	reads []uint32 // offsets of the words that were read
-	// others says that something else was read: what is no word, or lies beyond data.
+	// others is set if anything but a word in data was read.
 	others bool
 	size   uint8  // of a word in bytes: 8 or 4
-	beyond Beyond // what is known of the memory behind data
-	reach  uint64 // the highest address that was read behind it
-	low    uint64 // the same, but for the Top
+	beyond Beyond // known memory beyond data
+	reach  uint64 // where the highest read beyond data ended; 0: none
+	low    uint64 // the same without reads of beyond.Top
 }
 
-// newMemory is a copy of a machine's stack that begins at an address. Reads are noted in
-// the memory of reads.
+// newMemory returns the memory of a stack copy that starts at base. It reuses reads.
 func newMemory(m *machine, base uint64, data []byte, reads []uint32) memory {
 	return memory{base: base, data: data, reads: reads[:0], size: m.word}
 }
 
-// word reads an address; false if it is not all in the copy.
+// word reads the word at addr. It returns false if the word is not completely known.
 func (m *memory) word(addr uint64) (uint64, bool) {
 	off := addr - m.base
 	if n := uint64(len(m.data)); off >= n || n-off < uint64(m.size) {
@@ -92,12 +94,12 @@ func (m *memory) word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(m.data[off:]), true
 }
 
-// has reports whether an address is in the copy or behind it.
+// has reports whether the byte at addr is known.
 func (m *memory) has(addr uint64) bool {
 	return addr-m.base < uint64(len(m.data)) || m.beyond.at(addr, 1) != nil
 }
 
-// sized reads a number of 1, 2, 4 or 8 bytes.
+// sized reads an unsigned number of size bytes: 1, 2, 4 or 8.
 func (m *memory) sized(addr uint64, size uint8) (uint64, bool) {
 	off := addr - m.base
 	if n := uint64(len(m.data)); off >= n || n-off < uint64(size) || size == 0 || size > 8 || size&(size-1) != 0 {
@@ -109,7 +111,7 @@ func (m *memory) sized(addr uint64, size uint8) (uint64, bool) {
 	return binary.LittleEndian.Uint64(word[:]), true
 }
 
-// behind reads up to 8 bytes behind the copy.
+// behind reads up to 8 bytes beyond the copy.
 func (m *memory) behind(addr, size uint64) (uint64, bool) {
 	if addr < m.base || m.beyond.Empty() {
 		return 0, false
@@ -126,12 +128,12 @@ func (m *memory) behind(addr, size uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(word[:]), true
 }
 
-// evaluator runs DWARF expressions over registers and the copied stack. It is
-// part of the Unwinder so that its stack is not allocated anew.
+// evaluator runs DWARF expressions over registers and the copied stack. The Unwinder reuses
+// one, so that its stack is not allocated each time.
 type evaluator struct {
 	regs  *Regs
 	mem   *memory
-	code  reader
+	code  bytecursor.Cursor
 	stack [maxExprStack]uint64
 	n     int
 	bad   bool
@@ -140,19 +142,18 @@ type evaluator struct {
 	outside uint64
 }
 
-// run evaluates code with the pushed values on the stack at the begin (the
-// CFA, for register rules). It reports false for an expression that is
-// malformed, reads memory outside the copy or an unknown register, or does not
-// end within maxExprSteps.
+// run evaluates code with the pushed values on the stack at the start; for register rules that
+// is the CFA. It reports false if the expression is malformed, reads unknown memory or an
+// unknown register, or does not end within maxExprSteps.
 func (e *evaluator) run(code []byte, pushed ...uint64) (uint64, bool) {
-	e.code = reader{data: code}
+	e.code = bytecursor.New(code, 0, binary.LittleEndian)
 	e.n, e.bad, e.outside = copy(e.stack[:], pushed), false, 0
-	for steps := 0; e.code.left() > 0; steps++ {
+	for steps := 0; e.code.Left() > 0; steps++ {
 		if steps == maxExprSteps {
 			return 0, false
 		}
-		e.step(e.code.u8())
-		if e.bad || e.code.bad {
+		e.step(e.code.U8())
+		if e.bad || e.code.Err() != nil {
 			return 0, false
 		}
 	}
@@ -172,7 +173,7 @@ func (e *evaluator) push(v uint64) {
 	e.n++
 }
 
-// signed takes a number with the sign that it has on the machine.
+// signed sign-extends a number from the machine's word size.
 func (e *evaluator) signed(v uint64) int64 {
 	if e.mem.size == 4 {
 		return int64(int32(v))
@@ -189,7 +190,7 @@ func (e *evaluator) pop() uint64 {
 	return e.stack[e.n]
 }
 
-// pick pushes the value that is depth below the top.
+// pick pushes a copy of the value that is depth entries below the top.
 func (e *evaluator) pick(depth int) {
 	if depth >= e.n {
 		e.bad = true
@@ -215,17 +216,17 @@ func (e *evaluator) load(size uint8) {
 	e.push(v)
 }
 
-// jump moves by a signed distance from the end of the operand.
+// jump moves by the operand, a signed distance from the operand's end, if taken.
 func (e *evaluator) jump(taken bool) {
-	to := int(int16(e.code.u16()))
+	to := int(int16(e.code.U16()))
 	if !taken {
 		return
 	}
-	if to += e.code.off; to < 0 || to > len(e.code.data) {
+	if to += int(e.code.Offset()); to < 0 || to > int(e.code.Offset()+e.code.Left()) {
 		e.bad = true
 		return
 	}
-	e.code.off = to
+	e.code.Seek(uint64(to))
 }
 
 // step executes one operation.
@@ -238,46 +239,46 @@ func (e *evaluator) step(op uint8) {
 		e.register(uint64(op-opReg0), 0)
 		return
 	case op >= opBreg0 && op < opRegx:
-		e.register(uint64(op-opBreg0), e.code.sleb())
+		e.register(uint64(op-opBreg0), e.code.SLEB())
 		return
 	}
 	switch op {
 	case opNop:
 	case opAddr:
-		e.push(e.code.word(e.mem.size))
+		e.push(e.code.Uint(int(e.mem.size)))
 	case opConst8u, opConst8s:
-		e.push(e.code.u64())
+		e.push(e.code.U64())
 	case opConst1u:
-		e.push(uint64(e.code.u8()))
+		e.push(uint64(e.code.U8()))
 	case opConst1s:
-		e.push(uint64(int64(int8(e.code.u8()))))
+		e.push(uint64(int64(int8(e.code.U8()))))
 	case opConst2u:
-		e.push(uint64(e.code.u16()))
+		e.push(uint64(e.code.U16()))
 	case opConst2s:
-		e.push(uint64(int64(int16(e.code.u16()))))
+		e.push(uint64(int64(int16(e.code.U16()))))
 	case opConst4u:
-		e.push(uint64(e.code.u32()))
+		e.push(uint64(e.code.U32()))
 	case opConst4s:
-		e.push(uint64(int64(int32(e.code.u32()))))
+		e.push(uint64(int64(int32(e.code.U32()))))
 	case opConstu:
-		e.push(e.code.uleb())
+		e.push(e.code.ULEB())
 	case opConsts:
-		e.push(uint64(e.code.sleb()))
+		e.push(uint64(e.code.SLEB()))
 	case opRegx:
-		e.register(e.code.uleb(), 0)
+		e.register(e.code.ULEB(), 0)
 	case opBregx:
-		column := e.code.uleb()
-		e.register(column, e.code.sleb())
+		column := e.code.ULEB()
+		e.register(column, e.code.SLEB())
 	case opDeref:
 		e.load(e.mem.size)
 	case opDerefSize:
-		e.load(e.code.u8())
+		e.load(e.code.U8())
 	case opDup:
 		e.pick(0)
 	case opOver:
 		e.pick(1)
 	case opPick:
-		e.pick(int(e.code.u8()))
+		e.pick(int(e.code.U8()))
 	case opDrop:
 		e.pop()
 	case opSkip:

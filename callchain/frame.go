@@ -1,33 +1,32 @@
 package callchain
 
-// ObjectID names one piece of code memory (an ELF file, the kernel, the vdso,
-// the anonymous memory of one process) for the length of a run. The caller
-// hands the ids out; zero is always the kernel.
+// ObjectID identifies one piece of code memory (an ELF file, the kernel, the vdso, the
+// anonymous memory of one process) during a run. The caller assigns the ids; zero is always the
+// kernel.
 type ObjectID uint32
 
 // Kernel is the object of every kernel frame. Its offsets are kernel virtual
 // addresses as perf reports them.
 const Kernel ObjectID = 0
 
-// Frame is one level of a callchain: a place in an object, independent of
-// where any process has mapped that object.
+// Frame is one level of a callchain: a place in an object, independent of where processes have
+// mapped that object.
 //
-// For an object that is a file, Offset is the file offset of the code byte
-// (address − mapping start + mapping offset), so that it can be computed
-// without opening the file. For the kernel and for memory without a file it is
-// the virtual address. It is the place whose function, line and unwind rule the
-// frame has: for a caller one byte before the return address, so that it lies
-// inside the calling instruction. PC gives the address that people are shown.
+// If the object is a file, Offset is the file offset of the code byte: address − mapping start
+// + mapping offset. The file need not be opened for that. For the kernel and for memory without
+// a file it is the virtual address. For a caller, Offset is one byte before the return address,
+// which is inside the call instruction. That is the place to look up the function, line and
+// unwind rule. PC returns the address to show to people.
 type Frame struct {
 	Object ObjectID
-	// Return says that the frame made a call: Offset+1 is the return address.
-	// The leaf has made none, and neither has code that a signal interrupted.
+	// Return is true if the frame made a call: Offset+1 is the return address. It is false for
+	// the leaf, and for code that a signal interrupted.
 	Return bool
 	Offset uint64
 }
 
-// PC is the offset that debuggers and the kernel print of the frame: that of the
-// return address itself for a caller, Offset for every other frame.
+// PC returns the offset that debuggers and the kernel show: the return address for a caller,
+// Offset for every other frame.
 func (f Frame) PC() uint64 {
 	if f.Return {
 		return f.Offset + 1
@@ -35,7 +34,7 @@ func (f Frame) PC() uint64 {
 	return f.Offset
 }
 
-// caller is the frame of a place that made a call.
+// caller returns the frame of a call at this place.
 func (p *place) caller() Frame {
 	f := p.frame
 	f.Return = true

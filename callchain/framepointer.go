@@ -1,13 +1,13 @@
 package callchain
 
-// stepFramePointer follows the frame pointer, for code without a rule. All
-// machines keep the same record where it points: the caller's frame pointer,
-// then the return address (psABI of amd64, 3.2.2, and of i386, 2.2.2; AAPCS64, 6.4.6).
+// stepFramePointer follows the frame pointer, for code without a rule. It points at the same
+// record on all machines: the caller's frame pointer, then the return address (psABI of amd64,
+// 3.2.2, and of i386, 2.2.2; AAPCS64, 6.4.6).
 //
-// At a function's first instruction the record is the caller's, which the walk
-// would then skip. Only the caller of Unwind can know that the thread is there
-// (Capture.Entry); elsewhere in a prologue or epilogue, two instructions each,
-// a frame is missed.
+// At a function's first instruction the record still belongs to the caller, and the walk would
+// skip that caller. Only the caller of Unwind can know that the thread is there
+// (Capture.Entry). Elsewhere in a prologue or epilogue, two instructions each, one frame is
+// missed.
 func (u *Unwinder) stepFramePointer(s *step) (End, bool) {
 	m := u.machine
 	sp, word := u.regs.v[m.sp], uint64(m.word)

@@ -7,8 +7,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/fuzzing"
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/gotable"
+	"github.com/ringtap/ringtap/internal/testkit/fuzzing"
 )
 
 // checkTable reports what no table may be, whatever it was compiled from.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // emulated is a program of another machine in qemu's user emulation, stepped

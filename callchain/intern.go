@@ -6,24 +6,23 @@ import (
 	"slices"
 )
 
-// StackID names an interned chain: dense, from zero, in the order of first
-// appearance. After Interner.Sweep the ids of chains that are gone name new ones.
+// StackID identifies an interned chain. Ids are dense and start at zero, in the order of first
+// appearance. After Interner.Sweep, new chains reuse the ids of the chains it removed.
 type StackID uint32
 
-// chunkFrames is the number of frames that are allocated at once: 64 KiB.
+// chunkFrames is the number of frames allocated together: 64 KiB.
 const chunkFrames = 4096
 
-// Interner keeps each distinct chain once. Frames lie in chunks that never
-// move, so that growing copies nothing but the index; a chain that is there
-// already costs one hash and one comparison, and no allocation. It must not be
-// used by two goroutines at a time.
+// Interner keeps each distinct chain once. Frames lie in chunks that never move, so growing
+// copies only the index. Looking up a known chain costs one hash and one comparison, and no
+// allocation. Two goroutines must not use an Interner at the same time.
 type Interner struct {
 	seed   uint64
-	stacks []stack  // by id; those not used are free
+	stacks []stack  // by id; may have unused entries
 	count  int      // of chains
-	next   int      // no id below it is free
+	next   int      // all lower ids are in use
 	index  []uint32 // open addressing: StackID + 1, zero for a free place
-	chunk  []Frame  // of the chunk under way, what is not in use yet
+	chunk  []Frame  // unused part of the current chunk
 	frames int      // allocated
 }
 
@@ -32,18 +31,18 @@ type stack struct {
 	frames    []Frame
 	truncated bool
 	used      bool
-	kept      bool // through the next Sweep
+	kept      bool // survives the next Sweep
 }
 
-// NewInterner makes an empty Interner. Its hash is seeded at random, so that a
-// program can't choose addresses that collide.
+// NewInterner returns an empty Interner. Its hash has a random seed, so that a program can't
+// choose addresses that collide.
 func NewInterner() *Interner {
 	return &Interner{seed: rand.Uint64() | 1}
 }
 
-// Intern gives the id of a chain. truncated says that the chain's callers are
-// missing; it is part of the chain's identity. The frames are copied when the
-// chain is new, so that the caller may reuse them.
+// Intern returns the id of a chain, and adds the chain if it is new. truncated means that the
+// chain's outer callers are missing; it is part of the chain's identity. The caller may reuse
+// frames.
 func (in *Interner) Intern(frames []Frame, truncated bool) StackID {
 	if crowded(in.count+1, len(in.index)) {
 		in.reindex()
@@ -65,7 +64,7 @@ func (in *Interner) Intern(frames []Frame, truncated bool) StackID {
 	return StackID(in.next)
 }
 
-// Find gives the id of a chain that is there already, and false for another.
+// Find returns the id of an interned chain, and false if the chain is not interned.
 func (in *Interner) Find(frames []Frame, truncated bool) (StackID, bool) {
 	if len(in.index) == 0 {
 		return 0, false
@@ -77,28 +76,26 @@ func (in *Interner) Find(frames []Frame, truncated bool) (StackID, bool) {
 	return StackID(in.index[at] - 1), true
 }
 
-// find gives the place of a chain in the index, or the free place where it
-// belongs.
-func (in *Interner) find(hash uint64, frames []Frame, truncated bool) (at uint64, found bool) {
+// find returns the slot of a chain in the index, or the free slot where it belongs.
+func (in *Interner) find(hash uint64, frames []Frame, truncated bool) (slot uint64, found bool) {
 	mask := uint64(len(in.index) - 1)
-	for at = hash & mask; in.index[at] != 0; at = (at + 1) & mask {
-		s := &in.stacks[in.index[at]-1]
+	for slot = hash & mask; in.index[slot] != 0; slot = (slot + 1) & mask {
+		s := &in.stacks[in.index[slot]-1]
 		if s.hash == hash && s.truncated == truncated && slices.Equal(s.frames, frames) {
-			return at, true
+			return slot, true
 		}
 	}
-	return at, false
+	return slot, false
 }
 
-// Stack gives the frames of an interned chain, leaf first. They belong to the
-// Interner and must not be changed. Whoever has them may keep them; the id is good
-// until a Sweep that it is not kept through.
+// Stack returns the frames of an interned chain, leaf first. The caller may keep them but must
+// not change them. The id is valid until a Sweep without a Keep of this id.
 func (in *Interner) Stack(id StackID) (frames []Frame, truncated bool) {
 	s := &in.stacks[id]
 	return s.frames, s.truncated
 }
 
-// Objects calls yield with the object of each frame of the chains, most of them many
+// Objects calls yield with the object of every frame of every chain, so with most objects many
 // times.
 func (in *Interner) Objects(yield func(ObjectID)) {
 	for i := range in.stacks {
@@ -108,19 +105,19 @@ func (in *Interner) Objects(yield func(ObjectID)) {
 	}
 }
 
-// Len is the number of distinct chains.
+// Len returns the number of distinct chains.
 func (in *Interner) Len() int { return in.count }
 
-// Bytes is the memory that the chains and their index take.
+// Bytes returns the memory that the chains and their index take.
 func (in *Interner) Bytes() int {
 	return in.frames*16 + cap(in.stacks)*48 + cap(in.index)*4
 }
 
-// Keep has a chain outlive the next Sweep.
+// Keep makes a chain survive the next Sweep.
 func (in *Interner) Keep(id StackID) { in.stacks[id].kept = true }
 
-// Sweep forgets all chains but those that Keep was called for since the last Sweep,
-// and gives their memory back. Those that are kept have the ids that they had.
+// Sweep forgets all chains except those passed to Keep since the last Sweep, and frees their
+// memory. The kept chains keep their ids.
 func (in *Interner) Sweep() {
 	old := in.stacks
 	for len(old) > 0 && !old[len(old)-1].kept {
@@ -141,7 +138,7 @@ func (in *Interner) Sweep() {
 	in.reindex()
 }
 
-// copy copies frames into the chunk under way.
+// copy copies frames into the current chunk.
 func (in *Interner) copy(frames []Frame) []Frame {
 	if len(frames) > len(in.chunk) {
 		n := max(chunkFrames, len(frames))
@@ -154,10 +151,10 @@ func (in *Interner) copy(frames []Frame) []Frame {
 	return kept
 }
 
-// crowded says that an index of that length is too full for so many chains.
+// crowded reports whether an index of the given length is too full for n chains.
 func crowded(chains, length int) bool { return 4*chains > 3*length }
 
-// reindex makes an index with room for one chain more, at least.
+// reindex rebuilds the index with room for at least one more chain.
 func (in *Interner) reindex() {
 	length := 1024
 	for crowded(in.count+1, length) {
@@ -177,7 +174,6 @@ func (in *Interner) reindex() {
 	}
 }
 
-// hash mixes each frame in by a 128-bit product.
 func (in *Interner) hash(frames []Frame, truncated bool) uint64 {
 	h := in.seed
 	if truncated {

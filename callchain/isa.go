@@ -1,34 +1,45 @@
 package callchain
 
-import "golang.org/x/arch/x86/x86asm"
+import (
+	"slices"
 
-// isa is what differs between the code of amd64 and i386 where rules are derived from
+	"golang.org/x/arch/x86/x86asm"
+
+	"github.com/ringtap/ringtap/internal/arch"
+)
+
+// isa holds the differences between amd64 and i386 code that matter for deriving rules from
 // instructions.
 type isa struct {
 	machine *machine
-	mode    int // bits of an address, as x86asm and Inst.DataSize have it
-	// columns are the DWARF columns in the machine's order of registers: ax, cx, dx, bx,
-	// sp, bp, si, di, r8 to r15.
+	mode    int // size of an address in bits, as in x86asm and Inst.DataSize
+	// columns maps register numbers in instructions to DWARF columns.
 	columns []uint8
-	saved   []uint8 // registers that code saves for its caller, at most maxSaved
-	scratch []uint8 // registers that a callee need not save
+	saved   []uint8 // registers that a callee saves, at most maxSaved
+	scratch []uint8 // registers that a callee may change
 }
 
-var isaAMD64 = isa{
-	machine: &amd64, mode: 64,
-	columns: []uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15},
-	saved:   []uint8{3, 6, 12, 13, 14, 15}, // rbx, rbp, r12 to r15 (psABI, 3.2.1)
-	scratch: []uint8{0, 1, 2, 4, 5, 8, 9, 10, 11},
+var (
+	isaAMD64 = newISA(&amd64, arch.AMD64)
+	isaI386  = newISA(&i386, arch.I386)
+)
+
+func newISA(d *machine, m *arch.Machine) isa {
+	i := isa{machine: d, mode: 8 * m.Word}
+	for n := 0; m.ByCode(n) != nil; n++ {
+		r := m.ByCode(n)
+		i.columns = append(i.columns, r.DWARF)
+		switch {
+		case slices.Contains(m.C.Preserved, r):
+			i.saved = append(i.saved, r.DWARF)
+		case r != m.SP:
+			i.scratch = append(i.scratch, r.DWARF)
+		}
+	}
+	return i
 }
 
-var isaI386 = isa{
-	machine: &i386, mode: 32,
-	columns: []uint8{0, 1, 2, 3, 4, 5, 6, 7},
-	saved:   []uint8{3, 5, 6, 7}, // ebx, ebp, esi, edi (psABI, 2.2.1)
-	scratch: []uint8{0, 1, 2},
-}
-
-// isaOf is the instruction set of a machine; nil for one whose code is not read.
+// isaOf returns the instruction set of a machine, or nil if its code is not read.
 func isaOf(a Arch) *isa {
 	switch a {
 	case AMD64:
@@ -39,10 +50,9 @@ func isaOf(a Arch) *isa {
 	return nil
 }
 
-// word is the size of an address in bytes.
 func (i *isa) word() int64 { return int64(i.machine.word) }
 
-// column is the DWARF column of a general register, whatever part of it an operand is.
+// column returns the DWARF column of the general register that arg is, or is a part of.
 func (i *isa) column(arg x86asm.Arg) (uint8, bool) {
 	reg, ok := arg.(x86asm.Reg)
 	if !ok {
@@ -69,13 +79,12 @@ func (i *isa) column(arg x86asm.Arg) (uint8, bool) {
 	return i.columns[n], true
 }
 
-// isSyscall says whether an instruction makes a system call.
 func (i *isa) isSyscall(inst *x86asm.Inst) bool {
 	return inst.Op == x86asm.SYSCALL || i.mode == 32 && inst.Op == x86asm.INT && inst.Args[0] == x86asm.Imm(0x80)
 }
 
-// isSlot says whether an operand is a place in a table of addresses that is written once,
-// as linkage tables jump by.
+// isSlot reports whether an operand is an entry of an address table that is written once, such
+// as the one that linkage tables jump through.
 func (i *isa) isSlot(m *x86asm.Mem) bool {
 	if i.mode == 64 {
 		return m.Base == x86asm.RIP
@@ -83,14 +92,14 @@ func (i *isa) isSlot(m *x86asm.Mem) bool {
 	return m.Index == 0 && (m.Base == 0 || m.Base == x86asm.EBX)
 }
 
-// readsPC says whether an instruction calls the next one, and so pushes its address:
-// i386 code finds out so where it is.
+// readsPC reports whether an instruction calls the next one, which pushes its address. i386
+// code does so to find out where it is.
 func readsPC(inst *x86asm.Inst) bool {
 	return inst.Op == x86asm.CALL && inst.Args[0] == x86asm.Rel(0)
 }
 
-// doesNothing says whether an instruction only takes up space, as between functions: on
-// i386 such a one may be written as another that changes nothing.
+// doesNothing reports whether an instruction is padding, as between functions. On i386 that may
+// be another instruction that changes nothing.
 func doesNothing(inst *x86asm.Inst) bool {
 	switch inst.Op {
 	case x86asm.NOP:

@@ -1,24 +1,23 @@
 package callchain
 
-// FromCallchain makes frames of the kernel's own walk of the frame pointers,
-// c.Chain, and repairs its one fault: where the leaf has not set up its frame
-// (or has none), the frame pointer is still the caller's, and the walk skips
-// the caller. The leaf's table row, or c.Entry, says so; the caller's address
-// is then read from c.Stack, of which a few words are enough.
+// FromCallchain makes frames from c.Chain, the kernel's own walk of the frame pointers. It
+// repairs one fault of that walk. If the leaf has not set up its frame, or has none, the frame
+// pointer is still the caller's, and the walk skips the caller. FromCallchain knows that from
+// the leaf's table row or from c.Entry. It then reads the caller's address from c.Stack, of
+// which a few words are enough.
 //
-// In code without a table only c.Entry can tell; elsewhere in a prologue or
-// epilogue such code loses a frame.
+// Code without a table has c.Entry only: elsewhere in a prologue or epilogue a frame is lost.
 //
-// The rest of the chain is taken as the kernel gives it, as far as its
-// addresses are code: above a function that uses the frame pointer for
-// something else it is as wrong as every frame pointer walk.
+// The rest of the chain is used as the kernel gives it, as long as its addresses are code.
+// Beyond a function that uses the frame pointer for something else, it is as wrong as any frame
+// pointer walk.
 func (u *Unwinder) FromCallchain(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	u.begin()
 	return u.finish(u.walked(dst, space, c, false))
 }
 
-// walked does the work of FromCallchain. A strict walk ends before the first
-// address that was not read from a frame record.
+// walked does the work of FromCallchain. If strict, it ends before the first address that was
+// not read from a frame record.
 func (u *Unwinder) walked(dst []Frame, space AddressSpace, c *Capture, strict bool) ([]Frame, End) {
 	u.alone = false
 	if len(c.Chain) == 0 {
@@ -53,17 +52,17 @@ func (u *Unwinder) walked(dst []Frame, space AddressSpace, c *Capture, strict bo
 	return u.follow(dst, space, version, c.Chain[1:], c.MaxStack-1, strict)
 }
 
-// recordState says what the frame pointer means in the leaf.
+// recordState says where the frame pointer points while the leaf runs.
 type recordState uint8
 
 const (
 	recordUnknown recordState = iota
-	recordSet                 // it points at the leaf's record, or the kernel has repaired the chain itself
-	recordMissing             // it is the caller's still
+	recordSet                 // at the leaf's record; or the kernel has repaired the chain itself
+	recordMissing             // still at the caller's record
 )
 
-// inspect finds out whether the frame pointer points at the record that holds
-// the leaf's return address, and if not, that address.
+// inspect finds out whether the frame pointer points at the record that holds the leaf's return
+// address. If not, it returns that address.
 func (u *Unwinder) inspect(p *place, c *Capture) (uint64, recordState) {
 	m := u.machine
 	if m == nil || c.Regs.arch != u.arch || c.Regs.v[m.pc] != c.Chain[0] {
@@ -95,13 +94,13 @@ func (u *Unwinder) inspect(p *place, c *Capture) (uint64, recordState) {
 	case !ok || caller == 0:
 		return 0, recordUnknown
 	case c.Entry && len(c.Chain) > 1 && c.Chain[1] == caller:
-		return 0, recordSet // kernels since 6.11 insert it at a probe of an entry
+		return 0, recordSet // since 6.11 kernels insert it for a probe at a function's entry
 	}
 	return caller, recordMissing
 }
 
-// follow appends the frames of return addresses. limit is the number of them
-// at which the kernel stops; zero or less if unknown.
+// follow appends the frames of the return addresses in chain. limit is the number of return
+// addresses at which the kernel stops, or at most zero if that is unknown.
 func (u *Unwinder) follow(dst []Frame, space AddressSpace, version uint64, chain []uint64, limit int, strict bool) ([]Frame, End) {
 	for i, addr := range chain {
 		if u.arch == ARM64 {

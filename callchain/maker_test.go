@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/callframe"
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/callframe"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
 // maker makes a Table of functions that a test describes.

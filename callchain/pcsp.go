@@ -3,13 +3,12 @@ package callchain
 import (
 	"errors"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
+	"github.com/ringtap/ringtap/internal/object/gotable"
 )
 
-// findGoTable finds the function table of a Go binary; nil for any other. Tables
-// before Go 1.18 are not used: they don't say which functions end a stack or
-// leave it.
+// findGoTable returns the function table of a Go binary, or nil for other files. Tables from
+// before Go 1.18 are not used: they don't say which functions end a stack or leave it.
 func findGoTable(m *elfimage.Image) (*gotable.Table, error) {
 	t, err := gotable.Open(m)
 	if err != nil && !errors.Is(err, gotable.ErrNone) {
@@ -21,11 +20,11 @@ func findGoTable(m *elfimage.Image) (*gotable.Table, error) {
 	return t, nil
 }
 
-// golang walks a function's pcsp table, which says how far the stack pointer is
-// below its value at entry, and adds a row for each step.
+// golang adds a row for each step of a function's pcsp table, which says how far the stack
+// pointer is below its value at entry.
 //
-// The runtime's tracebacks end at the handler of signals, sigtramp. Its chain goes on to
-// the function that returns from the signal, and from there to what was interrupted.
+// The runtime's own tracebacks end at sigtramp, the signal handler. Ours continue to the
+// function that returns from the signal, and from there to the interrupted code.
 func (b *builder) golang(t *gotable.Table, f *function) {
 	fn := t.Func(uint64(f.index))
 	flags, ok := fn.Flags()
@@ -55,10 +54,10 @@ func (b *builder) golang(t *gotable.Table, f *function) {
 		plain = flagFinal
 	}
 	if switches && name != morestackName && !hasFrame(t, &fn, f) {
-		b.add(f.start, b.unknown()) // its frame pointer is its caller's
+		b.add(f.start, b.unknown()) // the frame pointer is still its caller's
 		return
 	}
-	framed := uint64(0) // where the function's record is certain to be complete
+	framed := uint64(0) // from this address on the function's record is surely complete
 	v := t.Values(fn.SP(), f.start)
 	for v.End < f.end && v.Next() {
 		if v.Value < 0 || v.End == v.Start || v.End > f.end {
@@ -80,10 +79,10 @@ func (b *builder) golang(t *gotable.Table, f *function) {
 	}
 }
 
-// sigreturnName is the function that sigtramp returns to. With cgo it is libc's.
+// sigreturnName is the function that sigtramp returns to. With cgo, sigtramp returns to libc's.
 const sigreturnName = "runtime.sigreturn__sigaction"
 
-// maxGoName is more bytes than the names have that golang asks for.
+// maxGoName is the size in bytes at which golang cuts names; those it compares are shorter.
 const maxGoName = 64
 
 // hasFrame reports whether a function ever moves its stack pointer for a frame.
@@ -98,21 +97,21 @@ func hasFrame(t *gotable.Table, fn *gotable.Func, f *function) bool {
 
 const morestackName = "runtime.morestack"
 
-// leavesGoroutine reports whether a function moves to the system stack for good. Whatever
-// it calls there has no caller: the goroutine may go on on another thread meanwhile.
+// leavesGoroutine reports whether a function moves to the system stack for good. The functions
+// it calls there have no caller: the goroutine may meanwhile run on another thread.
 func leavesGoroutine(name string) bool {
 	return name == "runtime.mcall" || name == morestackName
 }
 
-// recordBytes is how many bytes of code complete the frame record of a Go function that
-// has begun to. No function of the runtime leaves its stack so early.
+// recordBytes is the size in bytes of the code that completes a Go function's frame record,
+// from the first push on. No function of the runtime leaves its stack that early.
 const recordBytes = 10
 
-// unknown gives the rules of Go code that no table leads out of.
+// unknown returns the set for Go code whose caller no table gives.
 func (b *builder) unknown() uint16 { return b.intern(ruleSet{flags: flagUnknown}, &row{}, 0) }
 
-// switchSet gives the rules that hold in a function that has moved to another stack, or
-// is about to. The frame pointer stays at the function's record, whatever the stack.
+// switchSet returns the set for a function that has moved to another stack, or is about to. The
+// frame pointer still points at the function's record on the old stack.
 func (b *builder) switchSet(a Arch, delta int32, id gotable.ID, flags setFlags) uint16 {
 	m := describe(a)
 	r := row{cfa: rule{kind: ruleValOffset, reg: m.fp}}
@@ -131,7 +130,7 @@ func (b *builder) switchSet(a Arch, delta int32, id gotable.ID, flags setFlags) 
 		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -delta})
 		r.set(uint64(m.fp), rule{kind: ruleOffset, val: -delta - 8})
 		if flags&flagCgo != 0 {
-			flags &^= flagRecord // it takes the system stack's frame pointer over
+			flags &^= flagRecord // it takes over the system stack's frame pointer
 		}
 	default: // it keeps no frame pointer
 		return b.unknown()
@@ -139,14 +138,14 @@ func (b *builder) switchSet(a Arch, delta int32, id gotable.ID, flags setFlags) 
 	return b.set(&r, m.ra, flags)
 }
 
-// outermost gives the rules of a function that has no caller.
+// outermost returns the rules of a function that has no caller.
 func outermost(a Arch) (regs [maxRegs]rule) {
 	regs[describe(a).ra] = rule{kind: ruleUndefined}
 	return regs
 }
 
-// goSet gives the rules that hold where the stack pointer is delta below its
-// value at entry.
+// goSet returns the set for code where the stack pointer is delta bytes below its value at
+// entry.
 func (b *builder) goSet(a Arch, delta int32, flags setFlags) uint16 {
 	m := describe(a)
 	r := row{cfa: rule{kind: ruleValOffset, reg: m.sp, val: delta}}
@@ -156,8 +155,8 @@ func (b *builder) goSet(a Arch, delta int32, flags setFlags) uint16 {
 		r.cfa.val += 4
 		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -4})
 	case a == AMD64:
-		// call pushed the return address. The first thing that is pushed below
-		// it, in a function that has a frame, is the caller's rbp.
+		// call pushed the return address. A function with a frame pushes the caller's rbp
+		// first, below the return address.
 		r.cfa.val += 8
 		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -8})
 		if delta >= 8 {
@@ -165,8 +164,8 @@ func (b *builder) goSet(a Arch, delta int32, flags setFlags) uint16 {
 			flags |= flagRecord
 		}
 	case delta > 0:
-		// The link register is saved at the lowest word of the frame, x29 in
-		// the word below it.
+		// The link register is saved in the lowest word of the frame, x29 in the word below the
+		// frame.
 		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -delta})
 		r.set(uint64(m.fp), rule{kind: ruleOffset, val: -delta - 8})
 		flags |= flagRecord

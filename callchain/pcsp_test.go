@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/gotable"
 )
 
 // goTableBytes is a pclntab of Go 1.20's layout with two functions: one of 32

@@ -2,8 +2,8 @@ package callchain
 
 import "debug/elf"
 
-// addPLT adds the procedure linkage table: short code through which calls to
-// other objects go. GNU ld describes it in .eh_frame, other linkers do not.
+// addPLT adds the procedure linkage table: short code for calls into other objects. GNU ld
+// describes it in .eh_frame, other linkers do not.
 func (t *Table) addPLT() {
 	for _, name := range []string{".plt", ".plt.sec", ".plt.got", ".iplt"} {
 		s, ok := t.file.Section(name)
@@ -24,11 +24,11 @@ func (t *Table) addPLT() {
 // Forms of a linkage table, kept in function.index.
 const (
 	pltDirect     = iota // entries only jump
-	pltLazy              // entries may push and jump to the table's head, which calls the dynamic linker
-	pltLazyMarked        // the same, each entry with an endbr first
+	pltLazy              // entries may push a number and jump to the table's head, which calls the dynamic linker
+	pltLazyMarked        // the same, but each entry starts with an endbr
 )
 
-// pltEntry is the size of an entry of amd64 and i386, and of the table's head.
+// pltEntry is the size in bytes of an entry on amd64 and i386, and of the table's head.
 const pltEntry = 16
 
 // plt adds the rows of a linkage table.
@@ -58,12 +58,12 @@ func (b *builder) plt(f *function) {
 		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -word})
 		from(0, above(2*word)) // the entry has pushed its number
 		from(6, above(3*word)) // and the head its object
-		pushed := byte(11)     // jmp *slot; push number
+		pushed := byte(11)     // offset in an entry after: jmp *slot; push number
 		if f.index == pltLazyMarked {
 			pushed = 9 // endbr; push number
 		}
-		// A word above the stack pointer, and one more where the low bits of the pc are
-		// past the push.
+		// The CFA is one word above the stack pointer, and one more if the low bits of the pc
+		// are past the push.
 		from(pltEntry, b.exprs.add(ruleValExpr, []byte{opBreg0 + m.sp, m.word, opBreg0 + m.pc, 0,
 			opLit0 + 15, opAnd, opLit0 + pushed, opGe, opLit0 + m.word, opMul, opPlus}))
 	}

@@ -3,7 +3,7 @@ package callchain
 import (
 	"math"
 
-	"github.com/ringtap/ringtap/internal/callframe"
+	"github.com/ringtap/ringtap/internal/object/callframe"
 )
 
 // maxRemembered bounds the stack of remembered rows. Compilers use one.
@@ -12,16 +12,16 @@ const maxRemembered = 64
 // program runs the call frame instructions of a CIE or an FDE.
 type program struct {
 	code       callframe.Program
-	initial    row // what the CIE's instructions have left
+	initial    row // the row after the CIE's instructions
 	exprs      *exprArena
-	loc        uint64 // virtual address that the row holds from on
+	loc        uint64 // virtual address where row starts to hold
 	row        row
 	remembered []row
 }
 
-// run executes all instructions and calls emit for each finished row but the
-// last, which it leaves in p.row. It reports false on an instruction that is
-// unknown or malformed: the rows after that are unknown too.
+// run executes all instructions. It calls emit for each finished row except the last, which
+// stays in p.row. emit may be nil. It reports false at an unknown or malformed instruction: the
+// rows after that are unknown too.
 func (p *program) run(emit func(loc uint64, r *row)) bool {
 	var i callframe.Instruction
 	for p.code.Next(&i) {
@@ -88,7 +88,7 @@ func (p *program) execute(i *callframe.Instruction) bool {
 	return true
 }
 
-// base is the rule of a CFA that is a register and a distance.
+// base returns the rule of a CFA at a distance from a register.
 func base(reg uint64, distance int64) rule {
 	if reg >= maxRegs || distance != int64(int32(distance)) {
 		return rule{kind: ruleUndefined}
@@ -96,7 +96,7 @@ func base(reg uint64, distance int64) rule {
 	return rule{kind: ruleValOffset, reg: uint8(reg), val: int32(distance)}
 }
 
-// offset is a rule of a distance from the CFA.
+// offset returns a rule with a distance in bytes from the CFA.
 func offset(kind ruleKind, bytes int64) rule {
 	if bytes < math.MinInt32 || bytes > math.MaxInt32 {
 		return rule{kind: ruleUndefined}

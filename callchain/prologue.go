@@ -2,13 +2,14 @@ package callchain
 
 import "golang.org/x/arch/x86/x86asm"
 
-// maxPrologue bounds the instructions of a function that are looked at for its record.
+// maxPrologue bounds the instructions that prologue decodes.
 const maxPrologue = 64
 
-// likelyRecord is where the frame record of a function lies that calls another, if the code that it begins with
-// says so: how far below the record the stack pointer is before the first call or jump. A function that
-// moves it later has the record further up.
-func (u *Unwinder) likelyRecord(p *place, sp uint64) (at uint64, ok bool) {
+// likelyRecord returns the probable address of the frame record of a function that calls
+// another. The code at the function's start shows how far above the stack pointer the record is
+// at the first call or jump. If the function moves the stack pointer later, the record is
+// further up.
+func (u *Unwinder) likelyRecord(p *place, sp uint64) (record uint64, ok bool) {
 	d := &u.derivation
 	if d.isa == nil || d.code == nil || p.table == nil {
 		return 0, false
@@ -23,8 +24,8 @@ func (u *Unwinder) likelyRecord(p *place, sp uint64) (at uint64, ok bool) {
 	return sp + uint64(above), ok
 }
 
-// prologue is how far the frame pointer is above the stack pointer where the straight path from the start of a
-// function ends, or comes to an offset.
+// prologue returns how many bytes the frame pointer is above the stack pointer at the first
+// call or jump of a function, or at the offset until if that comes first.
 func (f *follower) prologue(start, until uint64) (above int64, ok bool) {
 	s := begin(f.isa, start)
 	for s.at <= until {

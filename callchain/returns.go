@@ -2,18 +2,18 @@ package callchain
 
 import "encoding/binary"
 
-// Returns knows what a return probe hides: while a function runs whose return is
-// probed, its return address on the stack is that of a trampoline, and the kernel
-// alone has the real one (uretprobe_instances, kernel/events/uprobes.c).
+// Returns knows the return addresses that return probes hide. While a function with a return
+// probe runs, its return address on the stack is the trampoline's, and only the kernel has the
+// real one (uretprobe_instances, kernel/events/uprobes.c).
 type Returns interface {
-	// Return returns the address that the function will return to whose frame ends
-	// at cfa, the stack pointer after its return.
+	// Return returns the real return address of the function whose frame ends at cfa. cfa is
+	// the stack pointer after the function's return.
 	Return(cfa uint64) (address uint64, ok bool)
 }
 
-// Probed is an AddressSpace that may have return probes. Trampoline is the address
-// that probed functions seem to return to, the first of the mapping [uprobes]; 0 where
-// there is no such mapping.
+// Probed is an AddressSpace that may have return probes. Trampoline returns the address that
+// probed functions seem to return to: the start of the mapping [uprobes]. It returns 0 if there
+// is no such mapping.
 type Probed interface {
 	Trampoline() uint64
 }
@@ -25,7 +25,7 @@ func trampolineOf(space AddressSpace) uint64 {
 	return 0
 }
 
-// replaced returns where the frame really returns to that was left last.
+// replaced returns the real return address of the frame that the walk has just left.
 func (u *Unwinder) replaced() (uint64, bool) {
 	if u.returns != nil {
 		if address, ok := u.returns.Return(u.regs.v[u.machine.sp]); ok {
@@ -35,8 +35,8 @@ func (u *Unwinder) replaced() (uint64, bool) {
 	return u.inChain()
 }
 
-// inChain looks a return address up in the kernel's chain, which since Linux 6.11 has the
-// real ones: it is there if the frame that was left last has a frame record, below its
+// inChain looks up the return address of the frame just left in the kernel's chain, which has
+// the real ones since Linux 6.11. It is there if that frame has a frame record, below its
 // return address.
 func (u *Unwinder) inChain() (uint64, bool) {
 	c := u.capture
@@ -47,10 +47,10 @@ func (u *Unwinder) inChain() (uint64, bool) {
 	return c.Chain[i], true
 }
 
-// slotted returns the registers of the caller of a thread that executes a probed
-// instruction in its slot, beside the program, and the function that was called. The
-// slot's page begins with the trampoline. What was probed is not known: at a function's
-// first instruction, where most probes are, the stack pointer is at the return address.
+// slotted handles a leaf that executes a probed instruction in its slot outside the program. It
+// finds the probed function by the call before the return address. The slot's page starts with
+// the trampoline. Which instruction was probed is unknown. At a function's first instruction,
+// where most probes are, the stack pointer points at the return address.
 func (u *Unwinder) slotted(space AddressSpace) (callee Frame, ok bool) {
 	pc := u.regs.v[u.machine.pc]
 	if u.arch == ARM64 || u.trampoline == 0 || pc-u.trampoline >= slotsSize || u.derivation.code == nil {
@@ -79,9 +79,9 @@ func (u *Unwinder) slotted(space AddressSpace) (callee Frame, ok bool) {
 // kernel/events/uprobes.c).
 const slotsSize = 4096
 
-// Caller returns, of a capture at a function's first instruction (Entry), where the
-// function will return to, and its canonical frame address: the stack pointer after
-// that. It is what Returns is asked for later.
+// Caller returns where a function will return to, for a capture at its first instruction
+// (Entry), and its canonical frame address: the stack pointer after that return. Returns.Return
+// takes that cfa later.
 func (c *Capture) Caller() (cfa, address uint64, ok bool) {
 	m := describe(c.Regs.arch)
 	if m == nil || !c.Regs.has(m.sp) {

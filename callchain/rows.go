@@ -2,12 +2,11 @@ package callchain
 
 import "sort"
 
-// rows are the rules of one stretch of code, a function's as a rule. They are
-// immutable.
+// rows holds the rules of one stretch of code, usually a function. It is immutable.
 //
-// They are keyed by file offset, so that they serve every mapping of the file in
-// every process. Row i holds from base+starts[i] to the next row's start and
-// points at sets[rows[i]]; sets[0] stands for "no rule here".
+// It is keyed by file offset, and so works for every mapping of the file in every process. Row
+// i holds from base+starts[i] to the next row's start and refers to sets[rows[i]]. sets[0]
+// means "no rule here".
 type rows struct {
 	base   uint64
 	starts []uint32
@@ -15,7 +14,7 @@ type rows struct {
 	sets   []ruleSet
 }
 
-// find gives the rules for the code byte at a file offset; nil if there are none.
+// find returns the rules for the code byte at a file offset, or nil if there are none.
 func (r *rows) find(offset uint64) *ruleSet {
 	if offset < r.base || offset-r.base > 1<<32-1 {
 		return nil
@@ -32,7 +31,7 @@ func (r *rows) find(offset uint64) *ruleSet {
 	return &r.sets[set]
 }
 
-// bytes is the memory that the rows take, about.
+// bytes returns the approximate memory that the rows take.
 func (r *rows) bytes() int {
 	n := 128 + cap(r.starts)*4 + cap(r.rows)*2 + cap(r.sets)*80
 	for i := range r.sets {

@@ -1,10 +1,10 @@
 package callchain
 
-// ruleKind says how a register of the caller is found (DWARF 5, 6.4.1).
+// ruleKind says how to find a register of the caller (DWARF 5, 6.4.1).
 type ruleKind uint8
 
 const (
-	ruleSame      ruleKind = iota // unchanged; what a register without a rule gets
+	ruleSame      ruleKind = iota // unchanged; the default
 	ruleUndefined                 // not recoverable
 	ruleOffset                    // saved at CFA + val
 	ruleValOffset                 // is CFA + val; the CFA itself is register reg + val
@@ -13,8 +13,8 @@ const (
 	ruleValExpr                   // is the value that an expression gives
 )
 
-// rule is the rule of register reg, or the CFA's. For expressions val and size
-// are their place in the set's expression bytes.
+// rule is the rule of register reg, or of the CFA. For an expression, val and size are its
+// position and length in the set's exprs.
 type rule struct {
 	kind ruleKind
 	reg  uint8
@@ -22,16 +22,16 @@ type rule struct {
 	val  int32
 }
 
-// ruleSet is what a row points at: how to get from a frame to its caller.
+// ruleSet says how to get from a frame to its caller. Rows refer to it.
 type ruleSet struct {
 	cfa   rule // ruleValOffset or ruleValExpr
 	ra    rule
-	rules []rule // of all registers but CFA and return address
+	rules []rule // all registers except the CFA and the return address
 	exprs []byte
 	flags setFlags
 }
 
-// expr gives the bytes of the expression of a rule.
+// expr returns the bytes of a rule's expression.
 func (s *ruleSet) expr(r rule) []byte {
 	return s.exprs[r.val : int(r.val)+int(r.size)]
 }
@@ -39,42 +39,42 @@ func (s *ruleSet) expr(r rule) []byte {
 type setFlags uint16
 
 const (
-	// flagSignal: the frame was pushed by a signal, and the caller's pc is the
-	// interrupted instruction, not a return address (augmentation 'S').
+	// flagSignal: a signal pushed the frame, and the caller's pc is the interrupted
+	// instruction, not a return address (augmentation 'S').
 	flagSignal setFlags = 1 << iota
-	// flagRecord: the frame pointer points at a frame record of this frame, so
-	// that a walk of the records comes to its caller.
+	// flagRecord: the frame pointer points at this frame's record, so a walk of the records
+	// reaches the caller.
 	flagRecord
-	// flagOwnSP: the stack pointer has a rule of its own; where it has none, the
-	// caller's is the CFA.
+	// flagOwnSP: the stack pointer has its own rule. Otherwise the caller's stack pointer is
+	// the CFA.
 	flagOwnSP
-	// flagOldRegs: a rule reads registers, so that the old ones must be kept
-	// until the last is computed.
+	// flagOldRegs: some rule reads registers, so the old registers must be kept until all new
+	// ones are computed.
 	flagOldRegs
-	// flagSwitch: the function runs on another stack than its caller does. The frame
-	// pointer still points at the function's record, on the caller's stack.
+	// flagSwitch: the function runs on a different stack than its caller. The frame pointer
+	// still points at the function's record, on the caller's stack.
 	flagSwitch
-	// flagCgo: runtime.asmcgocall, which keeps the goroutine and the depth of its stack
-	// on the stack that it has switched to.
+	// flagCgo: runtime.asmcgocall. It keeps the goroutine, and the depth of the goroutine's
+	// stack, on the stack it switched to.
 	flagCgo
 	// flagCallback: runtime.cgocallback, whose frame is on two stacks: see callback.
 	flagCallback
-	// flagCrossCall: crosscall2, by which C calls Go. Go 1.26's has two frame records. The
-	// inner one has the outer one's frame pointer in place of a return address.
+	// flagCrossCall: crosscall2, through which C calls Go. In Go 1.26 it has two frame records.
+	// The inner one holds the outer one's frame pointer instead of a return address.
 	flagCrossCall
 	// flagStandIn: runtime.systemstack_switch, which never runs: see callback.
 	flagStandIn
-	// flagFinal: what the function calls has no caller, as it leaves the goroutine for good.
-	// Before that the function itself has one.
+	// flagFinal: a function called from here has no caller, because this function leaves the
+	// goroutine for good. Until it calls one, it has a caller itself.
 	flagFinal
-	// flagBegins: callees return to the function's first byte, though it has not called
-	// them, so that the byte before is another function's.
+	// flagBegins: functions return to the first byte of this function although it has not
+	// called them. The byte before is another function's.
 	flagBegins
-	// flagUnknown: Go's table has the function, but nothing says where its caller is.
+	// flagUnknown: Go's table has the function, but does not say where its caller is.
 	flagUnknown
 )
 
-// row is the state of a call frame program: the rules of all columns.
+// row is the state of a call frame program: the rules of all DWARF columns.
 type row struct {
 	cfa     rule
 	regs    [maxRegs]rule

@@ -3,13 +3,13 @@ package callchain
 import (
 	"debug/elf"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
-// maxSegments is more than linkers make; each is looked at for each function.
+// maxSegments is more than linkers make. Every lookup of a function scans the segments.
 const maxSegments = 64
 
-// codeSegments gives the executable segments that are loaded.
+// codeSegments returns the executable PT_LOAD segments.
 func codeSegments(m *elfimage.Image) (code []*elf.ProgHeader) {
 	for i := range m.Segments {
 		p := &m.Segments[i]

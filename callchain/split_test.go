@@ -12,12 +12,14 @@ func TestSplitCutsACallchainAtItsMarkers(t *testing.T) {
 		chain, kernel, user []uint64
 	}{
 		{"nothing", nil, nil, nil},
-		{"both", []uint64{contextKernel, 1, 2, contextUser, 3}, []uint64{1, 2}, []uint64{3}},
-		{"the user part only", []uint64{contextUser, 3, 4}, nil, []uint64{3, 4}},
-		{"a guest between", []uint64{contextKernel, 1, guest, 9, contextUser, 3}, []uint64{1}, []uint64{3}},
-		{"an empty part", []uint64{contextKernel, contextUser, 3}, []uint64{}, []uint64{3}},
-		{"markers only", []uint64{contextUser, contextUser}, nil, []uint64{}},
-		{"no marker first", []uint64{7, contextUser, 3}, nil, []uint64{3}},
+		{"both", []uint64{ContextKernel, 1, 2, ContextUser, 3}, []uint64{1, 2}, []uint64{3}},
+		{"the user part only", []uint64{ContextUser, 3, 4}, nil, []uint64{3, 4}},
+		{"a guest between", []uint64{ContextKernel, 1, guest, 9, ContextUser, 3}, []uint64{1}, []uint64{3}},
+		{"an empty part", []uint64{ContextKernel, ContextUser, 3}, []uint64{}, []uint64{3}},
+		{"markers only", []uint64{ContextUser, ContextUser}, nil, []uint64{}},
+		{"no marker first", []uint64{7, ContextUser, 3}, nil, []uint64{3}},
+		{"no marker, user addresses", []uint64{7, 8}, nil, []uint64{7, 8}},
+		{"no marker before the kernel's", []uint64{1 << 63, 8, ContextUser, 3}, []uint64{1 << 63, 8}, []uint64{3}},
 	} {
 		kernel, user := Split(test.chain)
 		if !slices.Equal(kernel, test.kernel) || !slices.Equal(user, test.user) {

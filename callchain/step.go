@@ -1,24 +1,24 @@
 package callchain
 
-// step is what one frame tells the next.
+// step is what the walk knows about a frame from the way it got there.
 type step struct {
 	leaf  bool // no call was made from this frame
 	exact bool // pc is the interrupted instruction, not a return address
 	entry bool // at the first instruction of a function
 }
 
-// rises says whether the stack pointer moves towards the outermost frame. An
-// arm64 leaf may leave it where it is.
+// rises reports whether the stack pointer moves towards the outermost frame. An arm64 leaf may
+// leave it unchanged.
 func (s *step) rises(sp, caller uint64) bool {
 	return caller > sp || caller == sp && s.exact
 }
 
-// farAway is more than a stack goes on beyond its copy: a frame that lies
-// farther off comes from a register that does not point into the stack.
+// farAway is more than a stack extends beyond its copy, in bytes. A frame farther away comes
+// from a register that does not point into the stack.
 const farAway = 64 << 20
 
-// missing says why memory at addr can't be read: it is beyond the end of the
-// copy, or no stack at all.
+// missing returns why memory at addr can't be read: Cut if it is beyond the end of the copy,
+// Lost if it is not on this stack.
 func (u *Unwinder) missing(addr uint64) End {
 	if off := addr - u.mem.base; off < uint64(len(u.mem.data)+u.mem.beyond.size())+farAway {
 		return Cut
@@ -26,8 +26,7 @@ func (u *Unwinder) missing(addr uint64) End {
 	return Lost
 }
 
-// step replaces the registers of a frame by its caller's. It reports true when
-// there is none.
+// step replaces a frame's registers with its caller's. It reports true if the walk ends here.
 func (u *Unwinder) step(p *place, s *step) (End, bool) {
 	if p.set == nil {
 		return u.stepWithoutRule(p, s)
@@ -41,7 +40,7 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 	}
 	switches := set.flags&(flagSwitch|flagUnknown) != 0
 	if switches {
-		u.switching = true // unless it is followed
+		u.switching = true // cleared again if the walk can follow
 		if set.flags&flagUnknown != 0 {
 			return Lost, true
 		}
@@ -63,7 +62,7 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 	}
 	ra, end, ok := u.returnAddress(set, cfa)
 	if !ok && switches {
-		return Lost, true // no longer copy has it
+		return Lost, true // a longer copy would not help
 	}
 	if !ok {
 		return end, true
@@ -83,7 +82,7 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 	return u.enter(ra)
 }
 
-// enter makes ra the pc of the caller.
+// enter makes ra the caller's pc. It reports true if the walk ends here.
 func (u *Unwinder) enter(ra uint64) (End, bool) {
 	if u.arch == ARM64 {
 		ra = stripPAC(ra)
@@ -92,7 +91,7 @@ func (u *Unwinder) enter(ra uint64) (End, bool) {
 	case 0:
 		return Complete, true
 	case u.trampoline:
-		// The same words on the stack, after calls from different places.
+		// Calls from different places leave the same words on the stack.
 		u.repeatable = false
 		var ok bool
 		if ra, ok = u.replaced(); !ok {
@@ -104,7 +103,7 @@ func (u *Unwinder) enter(ra uint64) (End, bool) {
 	return 0, false
 }
 
-// cfa computes the canonical frame address.
+// cfa returns the canonical frame address.
 func (u *Unwinder) cfa(set *ruleSet) (uint64, bool) {
 	r := set.cfa
 	if r.kind == ruleValExpr {
@@ -116,7 +115,7 @@ func (u *Unwinder) cfa(set *ruleSet) (uint64, bool) {
 	return u.machine.cut(u.regs.v[r.reg] + uint64(int64(r.val))), u.regs.has(r.reg)
 }
 
-// returnAddress finds the address that the frame returns to.
+// returnAddress returns the address that the frame returns to.
 func (u *Unwinder) returnAddress(set *ruleSet, cfa uint64) (uint64, End, bool) {
 	r := set.ra
 	addr := cfa + uint64(int64(r.val))
@@ -145,9 +144,9 @@ func (u *Unwinder) returnAddress(set *ruleSet, cfa uint64) (uint64, End, bool) {
 	return 0, Lost, false
 }
 
-// load sets a register from the stack. A place below the copy was popped
-// already, and the register has its old value again; compilers leave the rule
-// standing. Beyond the copy the value is unknown.
+// load sets a register from the stack. If addr is below the copy, the value was popped already
+// and the register holds it again: compilers do not remove the rule. If addr is beyond the
+// copy, the register is unknown.
 func (u *Unwinder) load(reg uint8, addr uint64) {
 	if v, ok := u.mem.word(addr); ok {
 		u.regs.set(reg, v)
@@ -156,7 +155,7 @@ func (u *Unwinder) load(reg uint8, addr uint64) {
 	}
 }
 
-// restore applies the rules that are rare.
+// restore applies the less common rules.
 func (u *Unwinder) restore(r *rule, cfa uint64, set *ruleSet) {
 	switch r.kind {
 	case ruleUndefined:

@@ -1,22 +1,21 @@
 package callchain
 
-// Marks is the object of frames that are no code but say something about the chain.
-// Their Offset says what: MarkSwitch.
+// Marks is the object of frames that are not code but say something about the chain. Their
+// Offset says what: MarkSwitch.
 const Marks = ^ObjectID(0) - 2
 
-// MarkSwitch is the Offset of the frame that stands where a chain goes on on another
-// stack that could not be read: callers may be missing there.
+// MarkSwitch is the Offset of the frame inserted where a chain continues on another stack that
+// could not be read. Callers may be missing there.
 const MarkSwitch = 0
 
-// switchMark is that frame.
 var switchMark = Frame{Object: Marks, Offset: MarkSwitch}
 
-// maxSwitches bounds how often one chain may go on on another stack: a program can make
-// its stacks lead to each other in a circle.
+// maxSwitches bounds how often one chain may switch stacks: a program's stacks can lead to each
+// other in a circle.
 const maxSwitches = 32
 
-// cross prepares the registers for a function that runs on another stack than its caller
-// does, and makes the caller's stack readable if that is possible.
+// cross prepares the registers for leaving a function that runs on a different stack than its
+// caller. It makes the caller's stack readable if possible.
 func (u *Unwinder) cross(set *ruleSet) {
 	m := u.machine
 	if set.flags&flagCgo != 0 {
@@ -27,7 +26,7 @@ func (u *Unwinder) cross(set *ruleSet) {
 			u.regs.set(m.fp, recordOf(u.arch, sp))
 		}
 	} else if set.flags&flagCgo != 0 && u.arch == ARM64 {
-		// The register has the system stack's frame pointer.
+		// The register holds the system stack's frame pointer.
 		u.regs.known &^= 1 << m.fp
 	}
 	if u.regs.has(m.fp) {
@@ -35,16 +34,16 @@ func (u *Unwinder) cross(set *ruleSet) {
 	}
 }
 
-// hasLeft reports whether runtime.mcall or runtime.morestack is on the system stack
-// already. Then the frame pointer is cleared, or still on the goroutine's stack.
+// hasLeft reports whether runtime.mcall or runtime.morestack is already on the system stack.
+// Then the frame pointer is cleared, or still on the goroutine's stack.
 func (u *Unwinder) hasLeft(s *step) bool {
 	fp, sp := u.regs.v[u.machine.fp], u.regs.v[u.machine.sp]
-	const largest = 1 << 20 // bytes of a frame
+	const largest = 1 << 20 // size of a frame in bytes
 	return !s.exact || fp == 0 || !u.regs.has(u.machine.fp) || fp-sp > largest
 }
 
-// recordOf returns the frame pointer of a Go assembly function whose stack pointer is sp
-// and that has no variables.
+// recordOf returns the frame pointer of a Go assembly function without variables whose stack
+// pointer is sp.
 func recordOf(a Arch, sp uint64) uint64 {
 	if a == ARM64 {
 		return sp - 8
@@ -52,9 +51,9 @@ func recordOf(a Arch, sp uint64) uint64 {
 	return sp
 }
 
-// goroutineSP returns the goroutine's stack pointer in runtime.asmcgocall, which keeps on
-// the system stack: the goroutine (runtime.g), and the distance from its stack pointer to
-// the end of its stack. The end is the second word of a runtime.g.
+// goroutineSP returns the goroutine's stack pointer while runtime.asmcgocall runs. asmcgocall
+// keeps two words on the system stack: the goroutine (runtime.g), and the distance from its
+// stack pointer to the end of its stack. That end is the second word of a runtime.g.
 func (u *Unwinder) goroutineSP() (uint64, bool) {
 	sp := u.regs.v[u.machine.sp]
 	atG, atDepth := sp+8, sp
@@ -70,8 +69,8 @@ func (u *Unwinder) goroutineSP() (uint64, bool) {
 	return high - depth, ok && depth < high
 }
 
-// reach makes the memory at an address readable, by another copy if it has to be. It
-// reports whether the address can be read.
+// reach makes the memory at addr readable, with another stack copy if needed. It reports
+// whether addr can be read.
 func (u *Unwinder) reach(addr uint64) bool {
 	if _, ok := u.mem.word(addr); ok {
 		return true
@@ -88,28 +87,28 @@ func (u *Unwinder) reach(addr uint64) bool {
 	return ok
 }
 
-// move goes on with another copy, from an address on. It reports false, and keeps the one that it has, if
-// there is no other one.
+// move switches to another stack copy, which starts at addr. It returns false and keeps the
+// current copy if there is no other.
 func (u *Unwinder) move(addr uint64) bool {
 	data := u.other(addr)
 	if len(data) == 0 {
 		return false
 	}
 	u.mem.base, u.mem.data, u.mem.beyond = addr, data, Beyond{}
-	u.repeatable, u.alone = false, false // Reads and Reach are of one copy
+	u.repeatable, u.alone = false, false // Reads and Reach describe one copy only
 	return true
 }
 
-// onBothStacks reports whether a frame of runtime.cgocallback is the one that it has on
-// the goroutine's stack. Its record is on the system stack then, and with it the callers in C.
+// onBothStacks reports whether this frame of runtime.cgocallback is the one on the goroutine's
+// stack. Its record and its callers in C are then on the system stack.
 func (u *Unwinder) onBothStacks() bool {
 	fp, sp := u.regs.v[u.machine.fp], u.regs.v[u.machine.sp]
-	const largest = 256 // bytes of its frame
+	const largest = 256 // size of its frame in bytes
 	return !u.regs.has(u.machine.fp) || fp-sp+8 > largest
 }
 
-// systemFrame prepares the registers for the frame that runtime.cgocallback has on the
-// system stack, if that can be read.
+// systemFrame prepares the registers for runtime.cgocallback's frame on the system stack. It
+// reports false if that stack can't be read.
 func (u *Unwinder) systemFrame(p *place) bool {
 	m := u.machine
 	fp := u.regs.v[m.fp]
@@ -122,14 +121,14 @@ func (u *Unwinder) systemFrame(p *place) bool {
 	}
 	u.called = called{true, u.regs, *p}
 	u.regs.set(m.sp, sp)
-	u.regs.known &= 1<<m.pc | 1<<m.sp | 1<<m.fp // the others are Go's, which keeps none for its callers
+	u.regs.known &= 1<<m.pc | 1<<m.sp | 1<<m.fp // the other registers are Go's, which preserves none for its callers
 	return true
 }
 
-// callback follows a Go function that C has called. runtime.cgocallback has moved to the
-// goroutine's stack, where its frame leads to the Go function that called C, as the
-// registers now have it. C's functions are between the two: see between. record is
-// cgocallback's frame pointer, 0 if it is not known.
+// callback follows a Go function that C called. runtime.cgocallback has moved to the
+// goroutine's stack. Its frame there leads to the Go function that called C, which the
+// registers now describe. The C functions lie between the two: see between. record is
+// cgocallback's frame pointer, or 0 if unknown.
 //
 // It reports true if the chain ends here.
 func (u *Unwinder) callback(dst []Frame, space AddressSpace, record uint64, s *step) ([]Frame, End, bool) {
@@ -143,31 +142,31 @@ func (u *Unwinder) callback(dst []Frame, space AddressSpace, record uint64, s *s
 	return u.standIn(dst, space, s)
 }
 
-// standIn goes on from the Go function that called C to its caller.
+// standIn continues from the Go function that called C to its caller.
 func (u *Unwinder) standIn(dst []Frame, space AddressSpace, s *step) ([]Frame, End, bool) {
 	saved := u.lookup(space, versionOf(space), u.regs.v[u.machine.pc]-1)
 	if saved == nil || saved.outermost() {
-		return dst, Lost, true // C has called Go first, on a thread of its own
+		return dst, Lost, true // C called Go first, on a thread of its own
 	}
 	if saved.set == nil || saved.set.flags&flagStandIn == 0 {
 		return dst, Lost, false
 	}
-	// The goroutine did not run this function: the runtime saves it in place of asmcgocall.
+	// The goroutine never ran this function: the runtime saves it in place of asmcgocall.
 	here := *saved
 	end, done := u.step(&here, s)
 	return dst, end, done
 }
 
-// called is the frame that runtime.cgocallback has on the goroutine's stack, while the chain leads through
-// the C functions that called it.
+// called is runtime.cgocallback's frame on the goroutine's stack. It is kept while the chain
+// leads through the C functions that called cgocallback.
 type called struct {
 	isSet bool
 	regs  Regs
 	place place
 }
 
-// leaveOut goes on from the Go function that called C, if the chain has ended in a C function which that one
-// called, and which has called Go in turn. The C functions' callers up to there are missing, as a mark says.
+// leaveOut is called when the chain ends in C code between two Go functions. It adds a mark for
+// the missing C callers and continues from the Go function that called C.
 func (u *Unwinder) leaveOut(dst []Frame, space AddressSpace, s *step) (_ []Frame, ok bool) {
 	from := &u.called
 	if !from.isSet || u.hidden {
@@ -189,10 +188,10 @@ func (u *Unwinder) leaveOut(dst []Frame, space AddressSpace, s *step) (_ []Frame
 	return dst, true
 }
 
-// between appends the frames that the kernel's chain has above a record of
-// runtime.cgocallback on the system stack: C's functions, as far as they keep frame
-// records. It reports whether they lead back to the Go function that called C, or to
-// the thread's outermost function.
+// between appends the C functions between two Go functions. It takes them from the kernel's
+// chain, above cgocallback's record on the system stack, as far as they keep frame records.
+// whole is true if they lead back to the Go function that called C or to the thread's outermost
+// function; outermost is true for the latter.
 func (u *Unwinder) between(dst []Frame, space AddressSpace, version, record uint64) (frames []Frame, whole, outermost bool) {
 	u.repeatable = false
 	i, ok := u.record(u.capture, record)
@@ -231,9 +230,10 @@ func (u *Unwinder) between(dst []Frame, space AddressSpace, version, record uint
 	return dst, false, false
 }
 
-// nextCallback returns the place in the kernel's chain of the C function that called Go, for a callback
-// further out than the one whose C functions between has found there: the kernel's records lead through
-// all stacks, but those between the two callbacks lie on one that is not copied.
+// nextCallback returns the index in the kernel's chain of the C function that called Go, for an
+// outer callback. between has already found the C functions of an inner one. The kernel's
+// records lead through all stacks, but those between two callbacks lie on a stack without a
+// copy.
 func (u *Unwinder) nextCallback(space AddressSpace, version uint64) (int, bool) {
 	if u.followed == 0 {
 		return 0, false
@@ -254,13 +254,13 @@ func (u *Unwinder) nextCallback(space AddressSpace, version uint64) (int, bool) 
 	return 0, false
 }
 
-// begin forgets the switches of the last chain.
+// begin resets the stack switches of the last chain.
 func (u *Unwinder) begin() {
 	u.followed = 0
 	u.switches, u.more, u.switching, u.marked, u.called.isSet = 0, 0, false, false, false
 }
 
-// finish adds the mark to a chain that has ended where the stack is switched.
+// finish adds the mark to a chain that ended at a stack switch.
 func (u *Unwinder) finish(dst []Frame, end End) ([]Frame, End) {
 	if end == Complete && u.marked {
 		end = Lost

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/gotable"
 )
 
 // Functions of a Go program that calls C, each 0x100 bytes, and its two stacks.

@@ -6,14 +6,14 @@ import (
 	"sort"
 	"sync"
 
-	"github.com/ringtap/ringtap/internal/callframe"
-	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/callframe"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
+	"github.com/ringtap/ringtap/internal/object/gotable"
 )
 
-// Table says for the instructions of one object how to get from its frame to the
-// caller's. It makes the rules of a function when they are first asked for, from
-// the file, which must stay readable. Any number of goroutines may use it.
+// Table holds, for each instruction of an object, how to get from its frame to the caller's. It
+// computes a function's rules at the first lookup, from the file, which must stay readable.
+// Goroutines may share a Table.
 type Table struct {
 	arch   Arch
 	file   *elfimage.Image
@@ -22,47 +22,46 @@ type Table struct {
 	golang *gotable.Table     // nil: none
 
 	mu      sync.Mutex
-	units   []unit // sorted, apart from each other
+	units   []unit // sorted, without overlaps
 	bytes   int    // of units
 	builder builder
-	late    bool               // the next two were looked for
+	late    bool               // openLate has run: debug and fixed are set
 	debug   *callframe.Section // nil: none
 	fixed   []function         // linkage tables, trampolines
 
-	crossed   bool // crossings are known
+	crossed   bool // crossings is set
 	crossings []Crossing
 
 	framed        sync.Once
 	framePointers bool
 }
 
-// unit is the rules of the file offsets from start up to end: of a function, or of
-// a part of one that others lie in.
+// unit holds the rules for the file offsets [start, end): a function, or the part of one that
+// is not in another unit.
 type unit struct {
 	start, end uint64
 	rows       *rows
 }
 
-// maxBytes bounds the rules that are kept, some tens of thousands of functions.
-// Beyond it all are dropped, and made again when they are asked for.
+// maxBytes bounds the cached rules: some tens of thousands of functions. When it is exceeded,
+// all are dropped and computed again on demand.
 const maxBytes = 16 << 20
 
-// Bytes is the memory that the rules take that were asked for so far.
+// Bytes returns the memory that the cached rules take.
 func (t *Table) Bytes() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.bytes
 }
 
-// Functions is the number of functions that were asked for so far.
+// Functions returns the number of functions whose rules are cached.
 func (t *Table) Functions() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.units)
 }
 
-// find gives the rules for the code byte at a file offset; nil if the file has
-// none there.
+// find returns the rules for the code byte at a file offset, or nil if the file has none.
 func (t *Table) find(offset uint64) *ruleSet {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +89,7 @@ func (t *Table) find(offset uint64) *ruleSet {
 	return u.rows.find(offset)
 }
 
-// start is the file offset where the function begins that has the code byte at another, as far as the file says.
+// start returns the file offset of the start of the function with the code byte at offset.
 func (t *Table) start(offset uint64) (uint64, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,9 +97,9 @@ func (t *Table) start(offset uint64) (uint64, bool) {
 	return f.start, ok
 }
 
-// FramePointers says whether most of the object's functions keep a chain of
-// frame records in the frame pointer, so that the kernel's own walk of that
-// chain is right in all but the leaf frame. It looks at some of the functions.
+// FramePointers reports whether most of the object's functions keep frame records. The kernel's
+// own frame-pointer walk is then right in all frames but the leaf. It checks a sample of the
+// functions.
 func (t *Table) FramePointers() bool {
 	t.framed.Do(func() {
 		t.mu.Lock()
@@ -110,12 +109,12 @@ func (t *Table) FramePointers() bool {
 	return t.framePointers
 }
 
-// polled is how many functions of a section FramePointers looks at.
+// polled is the number of functions per section that FramePointers checks.
 const polled = 64
 
 func (t *Table) mostlyFramed() bool {
 	framed, all := 0, 0
-	if t.golang != nil { // Go's functions keep them
+	if t.golang != nil { // Go's functions keep frame records
 		framed, all = int(t.golang.Len), int(t.golang.Len)
 	}
 	section := t.eh

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
-	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/truth"
 )
 
 // tracee is a child that is stepped instruction by instruction while a shadow

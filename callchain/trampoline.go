@@ -5,11 +5,12 @@ import (
 	"debug/elf"
 	"io"
 	"slices"
+
+	"github.com/ringtap/ringtap/internal/arch"
 )
 
-// The code that a signal handler returns to makes the rt_sigreturn system
-// call. musl and the arm64 vdso give it no call frame information; unwinders
-// know it by its instructions.
+// Signal handlers return to code that makes the rt_sigreturn system call. musl and the arm64
+// vdso have no call frame information for it, so it is recognized by its instructions.
 var (
 	// mov $15, %rax; syscall
 	sigreturnAMD64 = []byte{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}
@@ -21,18 +22,16 @@ var (
 	sigreturnARM64 = []byte{0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4}
 )
 
-// maxScanned bounds the code that is searched for the trampoline. It is found
-// in the vdso and in C libraries, which are small where it has no other
-// information.
+// maxScanned bounds the code that is searched for the trampoline, in bytes. It is in the vdso
+// and in C libraries, which are small if they have no other information.
 const maxScanned = 1 << 20
 
-// oldSigreturn is the index of i386's sigreturn among the trampolines.
 const oldSigreturn = 1
 
-// goSigreturn is the index of the Go runtime's.
+// goSigreturn is the index of the Go runtime's trampoline.
 const goSigreturn = 2
 
-// trampolines is the code that returns from signal handlers. The index of each is
+// trampolines returns the code sequences that return from signal handlers. Their index is
 // function.index.
 func trampolines(a Arch) [][]byte {
 	switch a {
@@ -47,15 +46,14 @@ func trampolines(a Arch) [][]byte {
 // MaxSignalReturn is how many bytes of code IsSignalReturn looks at.
 const MaxSignalReturn = 9
 
-// IsSignalReturn reports whether code starts with the instructions that a signal handler returns
-// to: those of the rt_sigreturn system call. C libraries without a symbol table have no name for
-// them.
+// IsSignalReturn reports whether code starts with the instructions that a signal handler
+// returns to, which make the rt_sigreturn system call. C libraries without a symbol table have
+// no name for them.
 func IsSignalReturn(machine elf.Machine, code []byte) bool {
 	arch := archOf(machine)
 	return arch != 0 && slices.ContainsFunc(trampolines(arch), func(t []byte) bool { return bytes.HasPrefix(code, t) })
 }
 
-// addTrampolines finds the code that returns from signal handlers.
 func (t *Table) addTrampolines() {
 	for _, p := range t.code {
 		if p.Filesz > maxScanned {
@@ -67,8 +65,8 @@ func (t *Table) addTrampolines() {
 		}
 		for index, code := range trampolines(t.arch) {
 			if i := bytes.Index(data, code); i > 0 {
-				// The handler's return address is the first byte. One is subtracted
-				// from return addresses, so that the byte before belongs to it.
+				// The handler returns to the first byte. We look up return addresses minus one,
+				// so the byte before must belong to it.
 				start := p.Vaddr + uint64(i)
 				t.addFixed(function{source: fromTrampoline, index: index}, start-1, start+uint64(len(code)))
 			}
@@ -76,7 +74,7 @@ func (t *Table) addTrampolines() {
 	}
 }
 
-// Places of the interrupted registers in the signal frame at the stack pointer
+// Offsets in bytes of the interrupted registers in the signal frame at the stack pointer
 // (struct rt_sigframe; asm/sigcontext.h and asm/ucontext.h of each machine, for i386
 // arch/x86/include/asm/sigframe.h and uapi/asm/sigcontext32.h).
 const (
@@ -86,21 +84,27 @@ const (
 	i386OldGreg = 20  // signal number, then struct sigcontext
 )
 
-// amd64Gregs is the order of struct sigcontext from r8 on, by column.
-var amd64Gregs = [...]uint64{8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16}
+// amd64Gregs are the registers of struct sigcontext, starting with r8.
+var amd64Gregs = [...]*arch.Register{
+	arch.R8, arch.R9, arch.R10, arch.R11, arch.R12, arch.R13, arch.R14, arch.R15,
+	arch.RDI, arch.RSI, arch.RBP, arch.RBX, arch.RDX, arch.RAX, arch.RCX, arch.RSP, arch.RIP,
+}
 
-// i386Gregs is that of i386 from edi on. Behind eax come the number of the trap and
-// its error.
-var i386Gregs = [...]uint64{7, 6, 5, 4, 3, 2, 1, 0, maxRegs, maxRegs, 8}
+// i386Gregs are i386's, starting with edi. The trap number and its error code follow eax.
+var i386Gregs = [...]*arch.Register{
+	arch.EDI, arch.ESI, arch.EBP, arch.ESP, arch.EBX, arch.EDX, arch.ECX, arch.EAX, nil, nil, arch.EIP,
+}
 
-// trampoline adds the rules of a trampoline: every register, the stack pointer and
-// the pc among them, is in the signal frame.
+// trampoline adds the rules of a trampoline: every register, including the stack pointer and
+// the pc, is in the signal frame.
 func (b *builder) trampoline(f *function) {
 	m := describe(b.arch)
 	r := row{cfa: rule{kind: ruleValOffset, reg: m.sp}}
-	save := func(first int32, columns []uint64) {
-		for i, column := range columns {
-			r.set(column, rule{kind: ruleOffset, val: first + int32(m.word)*int32(i)})
+	save := func(first int32, registers []*arch.Register) {
+		for i, register := range registers {
+			if register != nil {
+				r.set(uint64(register.DWARF), rule{kind: ruleOffset, val: first + int32(m.word)*int32(i)})
+			}
 		}
 	}
 	old := b.arch == I386 && f.index == oldSigreturn

@@ -6,18 +6,17 @@ import "slices"
 type End uint8
 
 const (
-	// Lost: the walk came to an address that is not code, or to registers that
-	// no rule makes sense of. The frames found are right, their callers are
-	// unknown.
+	// Lost: the walk came to an address that is not code, or to registers that no rule can
+	// handle. The frames found are right, their callers are unknown.
 	Lost End = iota
-	// Cut: the walk came to the end of the copied stack, or of the number of
-	// frames that the kernel takes.
+	// Cut: the walk came to the end of the copied stack, or to the kernel's limit on the number
+	// of frames.
 	Cut
-	// Complete: the walk came to the outermost function of the thread.
+	// Complete: the walk reached the thread's outermost function.
 	Complete
 )
 
-// String is the word that reports use.
+// String returns the word used in reports.
 func (e End) String() string {
 	switch e {
 	case Cut:
@@ -28,82 +27,81 @@ func (e End) String() string {
 	return "lost"
 }
 
-// Capture is what a sample says about the user side of a thread. The caller
-// owns it and may reuse it for the next sample.
+// Capture is what a sample holds about the user side of a thread. The caller owns it and may
+// reuse it for the next sample.
 type Capture struct {
 	Regs Regs
 	// Stack is the copied stack: Stack[0] is the byte at the stack pointer
 	// (PERF_SAMPLE_STACK_USER cut to its dyn_size).
 	Stack []byte
-	// Beyond is what was read of the stack behind the copy, at the same moment.
+	// Beyond is the stack memory beyond the copy that was read when the sample was taken.
 	Beyond Beyond
-	// Other copies the memory at an address on another stack, if it is known: the handler
-	// of a signal may have a stack of its own (sigaltstack(2)), and so has C code that Go
-	// calls. A copy is used until the next call. nil: what was copied is all there is.
+	// Other copies memory at an address on another stack and returns nil if it can't. Signal
+	// handlers may have their own stack (sigaltstack(2)), and so has C code called from Go. A
+	// copy is valid until the next call. If Other is nil, only Stack and Beyond can be read.
 	Other func(sp uint64) []byte
-	// Whole says that no more of the stack can be copied. It is of Waiting alone.
+	// Whole is true if no more of the stack can be copied. Only Waiting uses it.
 	Whole bool
-	// Chain is the user part of the kernel's callchain, leaf first, then
-	// return addresses.
+	// Chain is the user part of the kernel's callchain: the leaf, then return addresses.
 	Chain []uint64
-	// MaxStack is the number of entries at which the kernel has ended Chain:
-	// perf_event_attr.sample_max_stack less the entries of the sample's kernel
-	// part, which count too. Zero if unknown.
+	// MaxStack is the number of entries at which the kernel ends Chain:
+	// perf_event_attr.sample_max_stack minus the entries of the sample's kernel part, which
+	// count too. It is zero if unknown.
 	MaxStack int
-	// Entry says that the thread is at a function's first instruction, as it
-	// is for a probe there: in code without an unwind table the return address
-	// is then taken from where the call put it.
+	// Entry is true if the thread is at a function's first instruction, as with a probe there.
+	// In code without an unwind table, the return address is then read from where the call put
+	// it.
 	Entry bool
-	// Returns knows the return addresses of the thread's frames that return probes
-	// have replaced; nil: none.
+	// Returns knows the real return addresses of frames with a return probe. If nil, there are
+	// none.
 	Returns Returns
-	// OneStack asks for the frames of one stack, as Go's own tracebacks show a goroutine's:
-	// C functions between two of its frames are left out without a mark.
+	// OneStack asks for one stack's frames, like Go's own tracebacks of a goroutine: C
+	// functions between two of its frames are left out without a mark.
 	OneStack bool
-	// Runtime knows frames of the program's own making; nil: there are none. The kernel's
-	// chain is not taken for one that it has had a say in.
+	// Runtime knows the frames of code that the program generates; it may be nil. If it has
+	// named or left a frame, the kernel's chain is not used.
 	Runtime Runtime
 }
 
-// Unwinder makes chains of frames. It holds scratch memory and a cache of code
-// addresses (about 200 KiB), so that unwinding does not allocate; it must not
-// be used by two goroutines at a time.
+// Unwinder makes chains of frames. It holds scratch memory and a cache of code addresses (about
+// 200 KiB), so that unwinding does not allocate. Two goroutines must not use it at the same
+// time.
 type Unwinder struct {
 	arch    Arch
 	machine *machine
 	regs    Regs
-	old     Regs // registers before the step under way
+	old     Regs // registers before the current step
 	mem     memory
-	other   func(sp uint64) []byte // Capture.Other; nil after a signal handler's stack was left
+	other   func(sp uint64) []byte // Capture.Other; nil once the walk has left a signal handler's stack
 	eval    evaluator
-	pcs     []uint64 // addresses of the frames unwound last
+	pcs     []uint64 // addresses of the frames of the last walk
 	cache   []place
 
 	repeatable bool // see Repeatable
-	alone      bool // the memory is known that the last chain follows from: see Reach
+	alone      bool // all memory that the last chain depends on is known: see Reach
 
 	trampoline uint64 // see Probed
 	returns    Returns
 	capture    *Capture
-	hidden     bool // the walk has ended at the trampoline
+	hidden     bool // the walk ended at the trampoline
 
-	switches  int  // how often the chain has gone on on another stack
-	more      int  // frames that the other stacks have room for, not yet counted
-	switching bool // the walk has ended where the stack is switched
+	switches  int  // how often the chain has switched stacks
+	more      int  // how many more frames the other stacks have room for, not yet added to the limit
+	switching bool // the walk ended at a stack switch
 	marked    bool // the chain has a mark
 	called    called
-	followed  int // index in the kernel's chain after the C functions that between has found last; 0: none
+	followed  int // index in the kernel's chain after the C functions that between found last; 0: none
 
 	derivation derivation
 
 	activation Activation // scratch
-	managed    bool       // the runtime has known a frame of the last Unwind
+	managed    bool       // the runtime knew a frame of the last Unwind
 
 	uncached place
 }
 
-// New makes an Unwinder for a machine's stacks. With an Arch that is not one of
-// the package's constants every chain is Lost.
+// New returns an Unwinder for a machine's stacks. If arch is not one of the package's
+// constants, every chain is Lost.
 func New(arch Arch) *Unwinder {
 	u := &Unwinder{arch: arch, machine: describe(arch), cache: make([]place, 1<<cacheBits)}
 	u.eval.regs, u.eval.mem = &u.old, &u.mem
@@ -111,15 +109,15 @@ func New(arch Arch) *Unwinder {
 	return u
 }
 
-// Unwind follows the copied stack from the captured registers: each frame by
-// its object's table, or by the frame pointer where the table has no rule. It
-// appends the frames to dst, leaf first. If even the leaf's address is not
-// executable, it appends nothing and the chain is Lost.
+// Unwind follows the copied stack from the captured registers. It leaves each frame by its
+// object's table, or by the frame pointer if the table has no rule. It appends the frames to
+// dst, leaf first. If the leaf's address is not executable, it appends nothing and returns
+// Lost.
 func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	return u.finish(u.unwind(dst, space, c))
 }
 
-// unwind is Unwind without the mark where a chain has ended.
+// unwind is Unwind without the mark at the end of the chain: see finish.
 func (u *Unwinder) unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	u.begin()
 	u.pcs = u.pcs[:0]
@@ -136,11 +134,11 @@ func (u *Unwinder) unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame,
 	return u.walk(dst, space, step{leaf: true, exact: true, entry: c.Entry})
 }
 
-// walk follows the copied stack from the registers of a frame.
+// walk follows the copied stack from u.regs. s describes the first frame.
 func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) {
 	version := versionOf(space)
-	// Each frame but the leaf takes at least one word of the copy, except that
-	// a signal frame may lead back down. The limit ends a circle of those.
+	// Each frame but the leaf takes at least one word of the copy, except that a signal frame
+	// may lead back down. The limit ends a circle of signal frames.
 	for limit := (len(u.mem.data)+u.mem.beyond.size())/int(u.machine.word) + 2; limit > 0; limit-- {
 		pc := u.regs.v[u.machine.pc]
 		at := pc
@@ -172,7 +170,7 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 		u.pcs, u.switching = append(u.pcs, pc), s.exact && !s.leaf && !u.mem.has(u.regs.v[u.machine.sp])
 		left := false
 		if u.capture.Runtime != nil {
-			here := *p // asking looks up other places
+			here := *p // the runtime's lookups may overwrite p
 			p, dst = &here, u.ask(dst, frame, here.table == nil, s.exact)
 			left = u.activation.left
 		} else {
@@ -219,7 +217,7 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 	return dst, Lost
 }
 
-// appendTrampoline appends the frame that stands for callers which a return probe hides.
+// appendTrampoline appends the frame that stands for the callers that a return probe hides.
 func (u *Unwinder) appendTrampoline(dst []Frame, space AddressSpace) []Frame {
 	if p := u.lookup(space, versionOf(space), u.trampoline); p != nil {
 		dst = append(dst, p.frame)
@@ -227,8 +225,8 @@ func (u *Unwinder) appendTrampoline(dst []Frame, space AddressSpace) []Frame {
 	return dst
 }
 
-// leaves goes on with another copy if what a signal has interrupted is not on the stack
-// of its handler.
+// leaves switches to another stack copy if a signal handler runs on its own stack. It reports
+// whether it did.
 func (u *Unwinder) leaves() bool {
 	sp := u.regs.v[u.machine.sp]
 	if sp-u.mem.base < uint64(len(u.mem.data)) {
@@ -239,19 +237,18 @@ func (u *Unwinder) leaves() bool {
 	return moved
 }
 
-// Repeatable says that the chain of the last Unwind follows from the captured pc,
-// stack pointer, frame pointer, the length of the copied stack and the words of it
-// that Reads tells: in the same version of the address space, where these are the
-// same it is the same, whatever the other registers and words hold. So it need not be
-// unwound again.
+// Repeatable reports whether the last Unwind's chain depends only on these: the captured pc,
+// stack pointer and frame pointer, the length of the copied stack, and its words listed by
+// Reads. A later capture where all are equal, in the same version of the address space, has the
+// same chain and need not be unwound.
 func (u *Unwinder) Repeatable() bool { return u.repeatable && !u.mem.others && !u.marked }
 
-// Marked reports whether the last chain lacks callers where it goes on on another stack, which
-// Capture.Other could not copy.
+// Marked reports whether the last chain lacks callers at a stack switch because Capture.Other
+// could not copy the other stack.
 func (u *Unwinder) Marked() bool { return u.marked }
 
-// Reach is where the memory ends that was read for the last chain; 0 if that is not known, as of
-// one by the kernel.
+// Reach returns where the memory that the last chain was read from ends. It is 0 if that is
+// unknown, as for the kernel's chains.
 func (u *Unwinder) Reach() uint64 {
 	switch {
 	case !u.alone:
@@ -264,7 +261,7 @@ func (u *Unwinder) Reach() uint64 {
 	return u.mem.base + uint64(slices.Max(u.mem.reads)) + uint64(u.mem.size)
 }
 
-// Gap is the memory below the Top that the last chain leads over; nothing if it does not lead there.
+// Gap returns the memory below Beyond.Top that the last chain skips, or 0, 0 if it skips none.
 func (u *Unwinder) Gap() (from, to uint64) {
 	if !u.alone || len(u.mem.beyond.Top.Pages) == 0 || u.mem.reach <= u.mem.beyond.Top.From {
 		return 0, 0
@@ -276,8 +273,8 @@ func (u *Unwinder) Gap() (from, to uint64) {
 	return from, u.mem.beyond.Top.From
 }
 
-// Reads returns where in the copied stack the words lie, of Arch.WordSize bytes, that the
-// last Unwind has read. They are valid until the next call.
+// Reads returns the offsets in the copied stack of the words, of Arch.WordSize bytes, that the
+// last Unwind read. They are valid until the next call.
 func (u *Unwinder) Reads() []uint32 { return u.mem.reads }
 
 func versionOf(space AddressSpace) uint64 {

@@ -5,45 +5,43 @@ import (
 	"fmt"
 )
 
-// maxGuesses bounds the words of a stack that are tried as a frame record, and
-// maxGuessed the frames that the tries walk: a stack may be made so that each walk
-// goes on to its end in vain.
+// maxGuesses bounds the words of a stack that are tried as a frame record. maxGuessed bounds
+// the frames that these tries walk: a stack can be crafted so that each walk goes to its end in
+// vain.
 const (
 	maxGuesses = 1 << 14
 	maxGuessed = 1 << 20
 )
 
-// Code tells what instructions of the process call, as far as can be known.
+// Code knows which functions a process's instructions call, as far as that can be known.
 type Code interface {
-	// Calls tells whether the instruction before a return address calls the function
+	// Calls reports whether the instruction before a return address calls the function
 	// that holds the address callee.
 	Calls(ra, callee uint64) bool
-	// Sites returns the return addresses of calls that lead to the address callee, in
-	// the function that the instruction before ra calls. The caller leaves the
-	// result as it is.
+	// Sites returns the return addresses of calls that lead to the address callee, in the
+	// function called by the instruction before ra. The caller must not change the result.
 	Sites(ra, callee uint64) []uint64
 }
 
-// Waiting is Unwind for a thread of which no more is known than where it waits:
-// its pc and stack pointer (proc_pid_syscall(5)), which c.Regs are loaded with.
+// Waiting is Unwind for a waiting thread of which only the pc and the stack pointer are known
+// (proc_pid_syscall(5)); c.Regs are loaded with LoadWaiting.
 //
-// It lacks the frame pointer of the functions that have one, down to the first
-// that has saved it. Where the walk meets such a function's frame, it looks for
-// the function's record on the stack: two words, of which the second returns
-// behind a call of that function, and from which the walk comes to the thread's
-// outermost function. Where no record, or more than the first, would do, the chain
-// ends there and is Lost, or goes on from the first. The first is where the function's code
-// says that it is: what earlier calls left may lie below it, in a large frame. Where a record leads out of a copy
-// that is not c.Whole, the chain is Cut: a later record may be an old one, so the caller
-// copies more and asks again.
+// The frame pointer is unknown until the walk reaches a function that has saved it. If the walk
+// needs it before, Waiting searches the stack for that frame's record. A record is two words.
+// The second must return to just after a call of that function, and the walk from there must
+// reach the thread's outermost function. The place that the function's code suggests is tried
+// first, because a large frame may hold records of earlier calls. Then the first record found
+// is used. If none fits, the chain ends there and is Lost.
 //
-// It also lacks the link register of a function that waits without having saved
-// it: see lostLink.
+// If a record leads out of a copy that is not c.Whole, the chain is Cut. A later record may be
+// an old one, so the caller should copy more and call Waiting again.
+//
+// The link register is unknown too, if the waiting function has not saved it: see lostLink.
 func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, code Code) ([]Frame, End) {
 	return u.finish(u.waiting(dst, space, c, code))
 }
 
-// waiting is Waiting without the mark where a chain has ended.
+// waiting is Waiting without the mark at the end of the chain: see finish.
 func (u *Unwinder) waiting(dst []Frame, space AddressSpace, c *Capture, code Code) ([]Frame, End) {
 	dst, end := u.unwind(dst, space, c)
 	if end != Lost || len(dst) == 0 || u.hidden || u.regs.has(u.machine.fp) {
@@ -65,9 +63,9 @@ func (u *Unwinder) waiting(dst []Frame, space AddressSpace, c *Capture, code Cod
 	if !failed.needsRecord(u.machine) {
 		return dst, Lost
 	}
-	place := *failed // a lookup may take its place in the cache
-	// Old return addresses lie on a stack too. Code that no table knows tells less about
-	// them than tables do, and is asked only where those lead nowhere.
+	place := *failed // a lookup may overwrite the cache entry
+	// The stack also holds old return addresses. Code without a table is a weaker test for them
+	// than tables, so it is used only if tables lead nowhere.
 	likely, _ := u.likelyRecord(&place, from.v[u.machine.sp])
 	read := u.derivation.code
 	u.derivation.code = nil
@@ -78,8 +76,8 @@ func (u *Unwinder) waiting(dst []Frame, space AddressSpace, c *Capture, code Cod
 	return frames, found
 }
 
-// findRecord looks for the record of a function's frame, which dst ends with, and unwinds from it. It is likely
-// at one place, if that is not 0.
+// findRecord searches for the frame record of the function that dst ends with, and unwinds from
+// it. It tries the address likely first, if that is not 0.
 func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from Regs, likely uint64, pcs []uint64, code Code) ([]Frame, End) {
 	known, version := len(dst), versionOf(space)
 	callee := pcs[len(pcs)-1]
@@ -125,18 +123,17 @@ func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from
 	return dst[:known], Lost
 }
 
-// decides tells whether the walk from a guess, which ended so, is the one to take.
+// decides reports whether a walk that ended with end makes the guess the right one.
 func (u *Unwinder) decides(end End) bool {
 	return end == Complete || end == Cut && !u.capture.Whole
 }
 
-// lostLink unwinds from a leaf whose return address was in the link register alone.
+// lostLink unwinds from a leaf whose return address was only in the link register.
 //
-// The leaf's caller has saved its own return address on the stack. For each word
-// that follows a call, code tells where the function called there calls the leaf in
-// turn. Such a place is the caller's if the tables of leaf and caller lead from it to
-// the same word, and from there to the thread's outermost function. Of several such
-// places in the caller the first stands for all.
+// The leaf's caller has saved its own return address on the stack. For each word that follows a
+// call, code lists the places where the function called there calls the leaf. Such a place is
+// right if the tables of leaf and caller lead from it to the same word, and from there to the
+// thread's outermost function. If several places in the caller fit, the first is used.
 func (u *Unwinder) lostLink(dst []Frame, space AddressSpace, leaf place, code Code) ([]Frame, End) {
 	m, version := u.machine, versionOf(space)
 	from, base, data, other := u.regs, u.mem.base, u.mem.data, u.other
@@ -173,14 +170,13 @@ func (u *Unwinder) lostLink(dst []Frame, space AddressSpace, leaf place, code Co
 	return dst[:1], Lost
 }
 
-// needsLink tells whether the way from the place to its caller goes by the link
-// register.
+// needsLink reports whether leaving the place needs the link register.
 func (p *place) needsLink(m *machine) bool {
 	return m.ra != m.pc && p.set != nil && p.set.ra.kind == ruleRegister && p.set.ra.val == int32(m.ra)
 }
 
-// needsRecord tells whether the way from the place to its caller goes by the frame
-// pointer, or may: functions that align their frame have an expression for that.
+// needsRecord reports whether leaving the place needs, or may need, the frame pointer.
+// Functions that align their frame have an expression for that.
 func (p *place) needsRecord(m *machine) bool {
 	if p.set != nil && p.set.flags&(flagSwitch|flagUnknown) != 0 {
 		return false // the record is on another stack
@@ -188,8 +184,7 @@ func (p *place) needsRecord(m *machine) bool {
 	return p.set == nil || p.set.cfa.kind == ruleValExpr || p.set.cfa.kind == ruleValOffset && p.set.cfa.reg == m.fp
 }
 
-// LoadWaiting sets the pc and the stack pointer alone; all other registers are
-// unknown.
+// LoadWaiting sets the pc and the stack pointer; all other registers are unknown.
 func (r *Regs) LoadWaiting(arch Arch, pc, sp uint64) error {
 	m := describe(arch)
 	if m == nil {

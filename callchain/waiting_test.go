@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/fuzzing"
+	"github.com/ringtap/ringtap/internal/testkit/fuzzing"
 )
 
 // waiting has a thread that waits in the function at pc, with nothing known but its

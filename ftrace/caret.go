@@ -4,16 +4,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// pointWidth is how much of a long text is shown on either side of the caret.
+// pointWidth is how many bytes of a long text are shown on either side of the caret.
 const pointWidth = 60
 
-// point shows text on a line of its own and a caret under the byte at pos; no
-// caret if pos is negative. Of a long text it shows the part around pos. What
-// is not printable is escaped: the text may name files, and files are named by
-// anyone.
+// point returns text on its own line, with a caret under the byte at pos. There is no caret if
+// pos is negative. Of a long text it returns only the part around pos. Non-printable characters
+// are escaped, since the text may contain file names, which anyone may have chosen.
 func point(text string, pos int) string {
 	if pos < 0 {
 		return "\n  " + escape.Text(cut(text, 2*pointWidth))

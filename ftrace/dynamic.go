@@ -18,36 +18,35 @@ import (
 // kprobetrace.rst and eprobetrace.rst).
 type Dynamic struct {
 	Type  byte   // 'p', 'r' for a return probe, or 'e' for an event probe
-	Event string // its name, a C identifier of at most 63 characters: see EventIdentifier
-	// Place is where the probe goes: "PATH:0xOFF", or "PATH:0xOFF(0xREFCTR)"
-	// with the semaphore of a USDT probe; see Spellable for PATH. In the kernel it
-	// is "[MODULE:]FUNCTION[+OFF]" or "0xADDRESS". An event probe's is the event,
-	// "SYSTEM.NAME", and its arguments begin with the event's fields: "+8($skbaddr)".
+	Event string // the event's name, a C identifier of at most 63 characters: see EventIdentifier
+	// Place is where the probe goes. User probe: "PATH:0xOFF", or "PATH:0xOFF(0xREFCTR)" with
+	// the semaphore of a USDT probe; see Spellable for PATH. Kernel probe:
+	// "[MODULE:]FUNCTION[+OFF]" or "0xADDRESS". Event probe: the event, "SYSTEM.NAME"; its
+	// arguments use the event's fields: "+8($skbaddr)".
 	Place string
 	Args  string // the fetch arguments, separated by spaces; "" for none
-	// MaxActive is how many calls at a time a return probe of the kernel follows
-	// till they return, up to MaxActiveLimit; those beyond are missed (see
-	// Group.Missed). 0 leaves it to the kernel, which takes twice as many as
-	// there can be CPUs, or ten. Each takes some hundred bytes.
+	// MaxActive is how many calls a kernel return probe can follow at the same time, up to
+	// MaxActiveLimit. More calls are missed (see Group.Missed). If it is 0, the kernel chooses
+	// twice the number of possible CPUs, or ten. Each takes some hundred bytes.
 	MaxActive int
 }
 
-// MaxActiveLimit is the highest MaxActive that the kernel takes
-// (kernel/trace/trace_kprobe.c, KRETPROBE_MAXACTIVE_MAX).
+// MaxActiveLimit is the highest MaxActive that the kernel accepts (kernel/trace/trace_kprobe.c,
+// KRETPROBE_MAXACTIVE_MAX).
 const MaxActiveLimit = 4096
 
-// maxLine is how long a line the kernel reads, without the newline
+// maxLine is the maximum length of a line that the kernel reads, in bytes without the newline
 // (kernel/trace/trace.c, WRITE_BUFSIZE).
 const maxLine = 4094
 
-// line is the definition as the kernel reads it and writes it to its error
-// log: words with one space between them.
+// line returns the definition as the kernel reads it and writes it to its error log: words
+// separated by single spaces.
 func (d Dynamic) line(group string) string {
 	words := append([]string{d.head() + group + "/" + d.Event, d.Place}, strings.FieldsFunc(d.Args, isSeparator)...)
 	return strings.Join(words, " ")
 }
 
-// head is what the line begins with: "p:", "r:" or "r1000:".
+// head returns the start of the line: "p:", "r:" or "r1000:".
 func (d Dynamic) head() string {
 	if d.MaxActive != 0 {
 		return string(d.Type) + strconv.Itoa(d.MaxActive) + ":"
@@ -55,19 +54,18 @@ func (d Dynamic) head() string {
 	return string(d.Type) + ":"
 }
 
-// isSeparator tells whether r is white space in a definition. The kernel goes
-// by bytes, where 0xa0 is a space as well; Spellable is for those.
+// isSeparator reports whether r is white space in a definition. The kernel works on bytes,
+// where 0xa0 is a space, too; Spellable checks for that.
 func isSeparator(r rune) bool { return r == ' ' || '\t' <= r && r <= '\r' }
 
-// Spellable tells whether the kernel reads s as one word of a definition. It
-// splits lines at white space, which is the byte 0xa0 too (half of à in UTF-8),
-// takes what follows # for a comment, and knows no quoting. A file with
-// another path is named by one that is spellable, for instance
-// /proc/PID/fd/N of an open file.
+// Spellable reports whether the kernel reads s as one word of a definition. The kernel splits
+// lines at white space, including the byte 0xa0 (half of à in UTF-8). It treats # as the start
+// of a comment, and has no quoting. If the path of a file is not spellable, use another path,
+// for instance /proc/PID/fd/N of an open file.
 func Spellable(s string) bool { return s != "" && unspellable(s) < 0 }
 
-// unspellable is the index of the first byte that can't be in a word of a
-// definition, or -1.
+// unspellable returns the index of the first byte that cannot be in a word of a definition, or
+// -1.
 func unspellable(s string) int {
 	for i := range len(s) {
 		if isForbidden(s[i]) || isSeparator(rune(s[i])) {
@@ -77,10 +75,10 @@ func unspellable(s string) int {
 	return -1
 }
 
-// isForbidden tells whether c can't be in a definition at all.
+// isForbidden reports whether c cannot be anywhere in a definition.
 func isForbidden(c byte) bool { return c == 0 || c == '#' || c == 0xa0 }
 
-// check finds what would make another command of the line than is meant.
+// check returns an error if the kernel would read the line as a different command.
 func (d Dynamic) check(file, group string) error {
 	line := d.line(group)
 	fail := func(pos int, message string) error {
@@ -113,14 +111,14 @@ func (d Dynamic) check(file, group string) error {
 	return nil
 }
 
-// isIdentifier tells whether s is a C identifier, as names of groups, events
-// and arguments must be (kernel/trace/trace_probe.h, is_good_name).
+// isIdentifier reports whether s is a C identifier, as names of groups, events and arguments
+// must be (kernel/trace/trace_probe.h, is_good_name).
 func isIdentifier(s string) bool {
 	return isName(s) && !strings.Contains(s, "-") && (s[0] < '0' || s[0] > '9')
 }
 
-// appendLine gives the kernel one command. The file must never be opened with
-// O_TRUNC, which removes everybody's events.
+// appendLine sends the kernel one command. The file must never be opened with O_TRUNC: that
+// removes the events of all programs.
 func (t *FS) appendLine(file, line string) error {
 	f, err := os.OpenFile(filepath.Join(t.dir, file), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -130,9 +128,9 @@ func (t *FS) appendLine(file, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// removeEvent removes the event, or finds it gone. The kernel lets go of an
-// event a moment after the last perf event on it was closed; until then it
-// says EBUSY, and removeEvent tries again for as long as patience.
+// removeEvent removes the event. An event that does not exist is no error. The kernel releases
+// an event a moment after its last perf event was closed; until then it returns EBUSY.
+// removeEvent retries until patience has passed.
 func (t *FS) removeEvent(file, group, event string, patience time.Duration) error {
 	end := time.Now().Add(patience)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {

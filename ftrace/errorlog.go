@@ -10,24 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DefinitionError says why the kernel refused the definition of an event.
+// DefinitionError is returned when the kernel rejects the definition of an event.
 type DefinitionError struct {
-	Command string // the line that was written
+	Command string // the line written to the kernel
 	Pos     int    // the byte in Command that the kernel complains about; -1 if unknown
-	Message string // the kernel's words, or what the errno means
+	Message string // the kernel's message, or the meaning of the errno
 	Err     error  // the errno of the write
 }
 
-// Error is the message, and below it the command with a caret under the byte at
-// Pos.
+// Error returns the message and, below it, the command with a caret under the byte at Pos.
 func (e *DefinitionError) Error() string { return e.Message + point(e.Command, e.Pos) }
 
 // Unwrap returns the errno of the write.
 func (e *DefinitionError) Unwrap() error { return e.Err }
 
-// define gives the kernel a definition, and finds out what it does not like
-// about it. The log of its errors holds the last eight of all programs: where
-// other's have pushed ours out, the same is tried again.
+// define sends the kernel a definition. If the kernel rejects it, define finds the reason in
+// the kernel's error log. The log has only the last eight errors of all programs; if others
+// have pushed ours out, it sends the definition again.
 func (t *FS) define(file, line string) error {
 	const tries = 4
 	for try := 1; ; try++ {
@@ -49,8 +48,8 @@ func (t *FS) define(file, line string) error {
 	}
 }
 
-// refusal is what the errno of a refused definition means where the kernel
-// does not say more, which it does since Linux 5.2.
+// refusal returns the meaning of the errno of a rejected definition. It is used if the kernel's
+// log has no message; the log exists since Linux 5.2.
 func refusal(errno unix.Errno) string {
 	meaning := map[unix.Errno]string{
 		unix.EINVAL:        "there is a mistake in it, or this kernel lacks something it needs",
@@ -71,15 +70,14 @@ func refusal(errno unix.Errno) string {
 	return fmt.Sprintf("The kernel rejected the definition: %s (%v)", meaning, errno)
 }
 
-// loggedError is an entry of the file error_log
-// (Documentation/trace/ftrace.rst).
+// loggedError is an entry of the file error_log (Documentation/trace/ftrace.rst).
 type loggedError struct {
 	message string
-	pos     int // byte in the command
+	pos     int // byte offset in the command
 }
 
-// findError finds the latest entry about the command in the text of error_log.
-// An entry is
+// findError finds the latest entry about the command in the text of error_log. An entry looks
+// like this:
 //
 //	[   73.7] trace_uprobe: error: Invalid register name
 //	  Command: p:g/e /bin/true:0x10 %dix

@@ -10,39 +10,39 @@ import (
 	"strings"
 )
 
-// EventName names a tracepoint.
+// EventName is the name of a tracepoint.
 type EventName struct{ System, Name string }
 
-// String is the name as perf(1) writes it: system:name.
+// String returns the name in perf(1)'s form: system:name.
 func (e EventName) String() string { return e.System + ":" + e.Name }
 
-// Events lists the tracepoints of the running kernel, dynamic ones included,
-// sorted by system and name. Systems whose names begin with ringtap_ are left
-// out: ringtaps have defined those for themselves. The error wraps fs.ErrPermission if the caller may not know.
+// Events returns the tracepoints of the running kernel, dynamic ones included, sorted by system
+// and name. It leaves out systems whose names start with ringtap_: these are temporary events
+// of running ringtaps. The error wraps fs.ErrPermission if the caller may not read the list.
 func (t *FS) Events() ([]EventName, error) {
 	events, err := t.availableEvents()
 	return slices.DeleteFunc(events, func(e EventName) bool { return strings.HasPrefix(e.System, ownerPrefix) }), err
 }
 
-// HasEvent tells whether the kernel has a tracepoint that can be turned on, as all of
-// Events can.
+// HasEvent reports whether the kernel has the tracepoint and it can be enabled, as with all
+// tracepoints that Events returns.
 func (t *FS) HasEvent(e EventName) bool {
 	return isName(e.System) && isName(e.Name) && t.Has(filepath.Join("events", e.System, e.Name, "enable"))
 }
 
-// availableEvents reads the file available_events, and sorts what it has.
+// availableEvents reads the file available_events and sorts its lines.
 //
-// The kernel hands it out page by page, newest first, and counts lines to find where
-// the next page begins: if a dynamic event goes in between, the reading lacks others.
-// So it is read until several readings in a row have nothing new: two may lack the same, those at the
-// ends of pages. What only earlier ones have is looked up.
+// The kernel returns it page by page, newest first, and finds the start of the next page by
+// counting lines. If a dynamic event is removed in between, one reading misses other events. So
+// it is read until several readings in a row have nothing new. Two are not enough: both may
+// miss the events at the page boundaries. Events that only earlier readings have are looked up.
 //
-// To list the directories instead would crash Linux 6.18: eventfs_iterate follows a null
-// pointer when an event is removed meanwhile (struct eventfs_inode keeps its list and the
-// rcu_head that frees it in one place). The thread that reads dies in the kernel.
+// Listing the directories instead would crash Linux 6.18: eventfs_iterate follows a null
+// pointer if an event is removed in the meantime (struct eventfs_inode keeps its list and the
+// rcu_head that frees it in one place). The reading thread dies in the kernel.
 func (t *FS) availableEvents() ([]EventName, error) {
 	const tries, settled = 20, 3
-	last := make(map[EventName]int) // the last reading that has it
+	last := make(map[EventName]int) // number of the last reading that has the event
 	for n, idle := 1, 0; ; n++ {
 		text, err := os.ReadFile(filepath.Join(t.dir, "available_events"))
 		if err != nil {

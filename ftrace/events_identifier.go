@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// EventIdentifier makes a name that the kernel takes for an event out of any
-// symbol, one that people recognise: ns::T::f(int) gives ns_T_f_int,
-// github.com/x/y.(*T).m gives y_T_m, memcpy@@GLIBC_2.14 gives memcpy. A legal
-// name stays as it is. The same symbol gives the same name always, but two
-// symbols may give one name, for instance two operators of a class. A name that
-// would be too long ends with a hash of the symbol.
+// EventIdentifier makes a valid, recognizable event name out of any symbol: ns::T::f(int) gives
+// ns_T_f_int, github.com/x/y.(*T).m gives y_T_m, memcpy@@GLIBC_2.14 gives memcpy. A valid name
+// is returned unchanged. The same symbol always gives the same name, but two symbols may give
+// the same name, for instance two operators of a class. A name that would be too long is cut
+// and ends with a hash of the symbol.
 func EventIdentifier(symbol string) string {
 	name := symbol
 	if at := strings.IndexByte(name, '@'); at > 0 {
@@ -37,7 +36,7 @@ func EventIdentifier(symbol string) string {
 	case name[0] >= '0' && name[0] <= '9':
 		name = "_" + name
 	case name == "enable", name == "filter":
-		name += "_" // files beside the directories of a group's events
+		name += "_" // clashes with a file in a group's directory
 	}
 	if len(name) > MaxEventName {
 		hash := fnv.New32a()
@@ -47,8 +46,8 @@ func EventIdentifier(symbol string) string {
 	return name
 }
 
-// dropImportPath drops what stands before a Go package's own name in
-// github.com/x/y.(*T).m. A C++ operator/ has no name behind the slash.
+// dropImportPath drops the path before the package name in github.com/x/y.(*T).m. It keeps a
+// C++ operator/, whose slash is not followed by a name.
 func dropImportPath(name string) string {
 	head := name
 	if end := strings.IndexAny(name, "([<* "); end >= 0 {
@@ -58,11 +57,11 @@ func dropImportPath(name string) string {
 	if slash < 0 || slash+1 == len(head) || !isIdentifier(head[slash+1:slash+2]) || !strings.Contains(head[slash:], ".") {
 		return name
 	}
-	// In the last element of a path the linker writes a dot as %2e.
+	// In the last path element, the linker writes a dot as %2e.
 	return strings.ReplaceAll(name[slash+1:], "%2e", ".")
 }
 
-// dropRustHash drops the ::h0123456789abcdef that Rust's older names end with.
+// dropRustHash drops the suffix ::h0123456789abcdef of Rust's older names.
 func dropRustHash(name string) string {
 	const length = len("::h0123456789abcdef")
 	cut := len(name) - length

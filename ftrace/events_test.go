@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/fuzzing"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/fuzzing"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 func TestEventsAreSortedAndWithoutRingtapsOwn(t *testing.T) {

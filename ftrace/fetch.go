@@ -5,21 +5,22 @@ import (
 	"strings"
 )
 
-// FetchArg is one argument of a probe: what the kernel fetches at a hit
+// FetchArg is one fetch argument of a probe: a value that the kernel records at each hit
 // (Documentation/trace/uprobetracer.rst and kprobetrace.rst, FETCHARGS).
 type FetchArg struct {
-	Name  string // of the field in the record
+	Name  string // name of the field in the record
 	Fetch string // where the value comes from: "%di", "+0($retval)", "$stack1"
-	Type  string // as it is printed: "u32", "string", "x8[4]"; "" for x64
-	// Signed, of a bit field (b5@3/32), says that its highest bit is a sign. The kernel has no
+	Type  string // how it is stored and printed: "u32", "string", "x8[4]"; "" for x64
+	// Signed says that the highest bit of a bit field (b5@3/32) is a sign. The kernel has no
 	// such type: see Field.SignBits.
 	Signed bool
-	// Length, of a text, names the argument that has its length in bytes. The kernel reads a text up
-	// to its first zero byte, and those of Go and Rust have none: see Field.LengthSize.
+	// Length is the name of the argument with the length of this text, in bytes. The kernel
+	// reads a text up to its first NUL byte, but Go and Rust strings have none: see
+	// Field.LengthSize.
 	Length string
 }
 
-// String is the argument as the kernel reads it: name=fetch:type.
+// String returns the argument in the kernel's syntax: name=fetch:type.
 func (a FetchArg) String() string {
 	if a.Type == "" {
 		return a.Name + "=" + a.Fetch
@@ -27,15 +28,14 @@ func (a FetchArg) String() string {
 	return a.Name + "=" + a.Fetch + ":" + a.Type
 }
 
-// SyntaxError says where a text does not follow its grammar.
+// SyntaxError says where a text is malformed.
 type SyntaxError struct {
 	Text    string
-	Pos     int // byte in Text
+	Pos     int // byte offset in Text
 	Message string
 }
 
-// Error is the message, and below it the text with a caret under the byte at
-// Pos.
+// Error returns the message and, below it, the text with a caret under the byte at Pos.
 func (e *SyntaxError) Error() string { return e.Message + point(e.Text, e.Pos) }
 
 // Limits of kernel/trace/trace_probe.h.
@@ -47,9 +47,9 @@ const (
 	maxFetchSteps = 16  // FETCH_INSN_MAX
 )
 
-// ParseFetchArgs reads fetch arguments that are separated by white space. An
-// argument without a name gets the one that the kernel gives it: arg1 if it is
-// the first, and so on. The error is a *SyntaxError.
+// ParseFetchArgs parses fetch arguments of a user probe, separated by white space. An argument
+// without a name gets the kernel's default: arg1 for the first one, and so on. The error is a
+// *SyntaxError.
 //
 // The grammar is that of kernel/trace/trace_probe.c for user probes:
 //
@@ -59,12 +59,12 @@ const (
 //	TYPE   u8 … u64, s8 … s64, x8 … x64, char, string, ustring, each also as an
 //	       array u8[N]; bitfields bWIDTH@OFFSET/CONTAINER
 //
-// and $argN for the Nth argument of the function, which UserArgs translates.
-// Names of registers are UserArgs's matter, whether $retval and $argN have their
-// place in the probe too. Three things that the kernel takes and makes nonsense
-// of are errors: text behind a closing parenthesis or behind $retval, both of
-// which it does not read, and a stack word beyond 32 bits, of which it fetches
-// another one.
+// $argN is the Nth argument of the function, which UserArgs translates. UserArgs also checks
+// the names of registers, and whether the probe may use $retval and $argN.
+//
+// Three inputs that the kernel accepts but misreads are errors here: text after a closing
+// parenthesis and text after $retval, which it ignores; and a stack index of more than 32 bits,
+// for which it fetches another word.
 func ParseFetchArgs(text string) ([]FetchArg, error) { return parseFetchArgs(text, false) }
 
 func parseFetchArgs(text string, kernel bool) ([]FetchArg, error) {

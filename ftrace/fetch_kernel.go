@@ -5,31 +5,29 @@ import (
 	"strings"
 )
 
-// maxKernelStack is the highest N of $argN and $stackN: the words of a kernel
-// stack of 16 KiB (kernel/trace/trace_probe.h, PARAM_MAX_STACK).
+// maxKernelStack is the highest N of $argN and $stackN: the number of words in a kernel stack
+// of 16 KiB (kernel/trace/trace_probe.h, PARAM_MAX_STACK).
 const maxKernelStack = 2048
 
-// kernelTypes are the types that kernel probes have besides.
+// kernelTypes are additional types of kernel probes.
 var kernelTypes = []string{"symbol", "symstr"}
 
-// ParseKernelArgs reads the fetch arguments of a kernel probe, as ParseFetchArgs
-// does those of a user probe (Documentation/trace/kprobetrace.rst). These differ:
+// ParseKernelArgs is ParseFetchArgs for a kernel probe (Documentation/trace/kprobetrace.rst).
+// The differences are:
 //
 //	FETCH  @SYMBOL | @SYMBOL+OFFSET | @SYMBOL-OFFSET    memory at a variable; no @+FILEOFFSET
 //	TYPE   symbol, an address that is printed as SYMBOL+OFFSET; symstr, the
 //	       same as a string (Linux 6.3, and some before)
 //
-// +OFFSET(FETCH) reads the kernel's memory and +uOFFSET(FETCH) that of the task;
-// of an address that is one of the user half the kernel reads strings there
-// too. Whether there is a SYMBOL of that name is the caller's to find out. The error
-// is a *SyntaxError.
+// +OFFSET(FETCH) reads kernel memory and +uOFFSET(FETCH) reads memory of the task. If the
+// address is in the user half, the kernel reads strings from there, too. The caller must check
+// whether SYMBOL exists. The error is a *SyntaxError.
 func ParseKernelArgs(text string) ([]FetchArg, error) { return parseFetchArgs(text, true) }
 
-// KernelArgs is UserArgs for the arguments of a kernel probe, whose calling
-// convention is the same. Besides, registers of amd64 that carry no argument have
-// a counterpart on arm64 at a function's entry, so that a definition that shows
-// them can be used there: what the caller saves is x9 to x11, what is preserved
-// for it x19 to x23.
+// KernelArgs is UserArgs for a kernel probe; the calling convention is the same. On arm64 it
+// also replaces amd64 registers that carry no argument, at a function's entry, so that existing
+// definitions keep working. The caller-saved ax, r10 and r11 become x9 to x11; the callee-saved
+// bx and r12 to r15 become x19 to x23.
 func KernelArgs(args []FetchArg, arch string, isReturn bool) (out []FetchArg, notes []string, err error) {
 	regs := registers(arch)
 	if regs != nil && regs.foreign != nil {
@@ -38,8 +36,7 @@ func KernelArgs(args []FetchArg, arch string, isReturn bool) (out []FetchArg, no
 	return translateArgs(args, regs, arch, isReturn)
 }
 
-// arm64Scratch adds to the argument registers those that both architectures
-// leave to the caller, and to the function.
+// arm64Scratch adds caller-saved and callee-saved registers to the argument registers.
 func arm64Scratch(arguments map[string]string) map[string]string {
 	all := map[string]string{
 		"ax": "x9", "r10": "x10", "r11": "x11",
@@ -52,8 +49,8 @@ func arm64Scratch(arguments map[string]string) map[string]string {
 	return all
 }
 
-// Symbol returns the variable that a kernel probe's argument reads, of
-// @SYMBOL+OFFSET or of what is nested in +OFFSET(…); "" if there is none.
+// Symbol returns the name of the variable that a kernel probe's argument reads: from
+// @SYMBOL+OFFSET, also inside +OFFSET(…). It returns "" if there is none.
 func (a FetchArg) Symbol() string {
 	start, end := operand(a.Fetch)
 	where, ok := strings.CutPrefix(a.Fetch[start:end], "@")
@@ -66,10 +63,9 @@ func (a FetchArg) Symbol() string {
 	return where
 }
 
-// symbolLetters are what the names of the kernel's variables are made of.
 const symbolLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$"
 
-// symbol reads @SYMBOL, with an offset or without.
+// symbol parses @SYMBOL, with or without an offset.
 func (p *fetchParser) symbol(start, end int) error {
 	name := p.text[start+1 : end]
 	sign := strings.IndexAny(name, "+-")
@@ -88,11 +84,11 @@ func (p *fetchParser) symbol(start, end int) error {
 	}
 	p.step(fetchImmediate) // the symbol,
 	p.step(fetchImmediate) // its address,
-	p.step(fetchDeref)     // what is there
+	p.step(fetchDeref)     // the value there
 	return nil
 }
 
-// types are the names of the types that go with the probe.
+// types returns the names of the types that the probe may use.
 func (p *fetchParser) types() []string {
 	if p.kernel {
 		return slices.Concat(fetchTypes, kernelTypes)
@@ -100,7 +96,7 @@ func (p *fetchParser) types() []string {
 	return fetchTypes
 }
 
-// symstr finds out whether the type symstr goes with what was fetched.
+// symstr checks whether the fetched value can have the type symstr.
 func (p *fetchParser) symstr(start int, array bool) error {
 	if array {
 		return p.fail(start, "There are no arrays of symstr; symbol has them")

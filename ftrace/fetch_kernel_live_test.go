@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // kernelFetchTable are arguments of kernel probes, right and wrong, beside those
@@ -51,7 +51,7 @@ func kernelProbeTakes(t testing.TB, group *Group, kind byte, args string) error 
 	return err
 }
 
-// isLater tells whether Linux 6.12 takes what 6.1 and ringtap refuse: parameters where
+// isLater reports whether Linux 6.12 takes what 6.1 and ringtap refuse: parameters where
 // the function returns, names of files, and text behind a parameter that the kernel's
 // type information has as a pointer.
 func isLater(kind byte, text string) bool {

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // fetchTable are arguments right and wrong; the live test asks the kernel which.
@@ -91,7 +91,7 @@ func compareWithKernel(t *testing.T, group *Group, kind byte, text string) (take
 	return true
 }
 
-// isDeliberate tells whether ringtap refuses what the kernel takes, but does not
+// isDeliberate reports whether ringtap refuses what the kernel takes, but does not
 // read to its end: text behind a closing parenthesis, behind $retval in
 // some versions, behind 32 bits of a stack word's number, a comment, and a text that is
 // neither open nor closed. A byte 0xa0 is white space for the kernel alone. Older
@@ -128,7 +128,7 @@ func withGrammar(t *testing.T) *FS {
 	return tracefs
 }
 
-// hasChar tells whether the kernel has the type char (Linux 6.3).
+// hasChar reports whether the kernel has the type char (Linux 6.3).
 func hasChar(t *testing.T, tracefs *FS) bool {
 	t.Helper()
 	readme, err := os.ReadFile(filepath.Join(tracefs.Dir(), "README"))
@@ -138,7 +138,7 @@ func hasChar(t *testing.T, tracefs *FS) bool {
 	return strings.Contains(string(readme), " char,")
 }
 
-// isLinux7 tells whether Linux 7 answers otherwise than those before: it takes longer
+// isLinux7 reports whether Linux 7 answers otherwise than those before: it takes longer
 // arguments, and fewer steps to a value that is behind many pointers.
 func isLinux7(t *testing.T, text string, err error) bool {
 	t.Helper()

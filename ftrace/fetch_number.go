@@ -7,15 +7,15 @@ import (
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// kernelUint reads a whole number as the kernel's kstrtoull does; base 0 takes
-// 0x and 0 for prefixes. It takes one plus sign.
+// kernelUint parses a whole number like the kernel's kstrtoull; base 0 accepts the prefixes 0x
+// and 0. One plus sign is allowed.
 func kernelUint(s string, base uint64) (uint64, bool) {
 	s = strings.TrimPrefix(s, "+")
 	value, rest, overflow := scanDigits(s, base)
 	return value, len(rest) < len(s) && rest == "" && !overflow
 }
 
-// kernelInt reads a whole number as the kernel's kstrtoll does, with base 0.
+// kernelInt parses a whole number like the kernel's kstrtoll, with base 0.
 func kernelInt(s string) (int64, bool) {
 	if rest, negative := strings.CutPrefix(s, "-"); negative {
 		if strings.HasPrefix(rest, "+") {
@@ -28,8 +28,8 @@ func kernelInt(s string) (int64, bool) {
 	return int64(value), ok && value <= math.MaxInt64
 }
 
-// scanUint reads the number that s starts with as the kernel's simple_strtoul
-// does, 0 if there is none.
+// scanUint parses the number at the start of s like the kernel's simple_strtoul; it returns 0
+// if there is none.
 func scanUint(s string) (value uint64, rest string) {
 	value, rest, overflow := scanDigits(s, 0)
 	if overflow {
@@ -59,7 +59,7 @@ func scanDigits(s string, base uint64) (value uint64, rest string, overflow bool
 	return value, s, overflow
 }
 
-// digit is the value of a hexadecimal digit, or more than any base.
+// digit returns the value of a hexadecimal digit, or a value above any base.
 func digit(c byte) uint64 {
 	switch {
 	case isDigit(c):

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// fetchParser reads one argument of a text. Its methods take the bytes they
-// read as [start, end) of the text, so that errors can point into it.
+// fetchParser parses one argument of a text. Its methods take the range [start, end) of the
+// text that they parse, so that errors can point into it.
 type fetchParser struct {
 	text   string
 	kernel bool // for a kernel probe
 
-	// The kernel makes a short program of an argument. Which types go with it
-	// depends on the program's last step, and its length is limited.
+	// The kernel compiles an argument into a short program. The program's length is limited,
+	// and its last step decides which types are allowed.
 	last  fetchStep
 	steps int
 	stack bool // the value is $stack
@@ -29,7 +29,7 @@ const (
 	fetchUserDeref
 )
 
-// reservedFields are fields that every user probe has.
+// reservedFields are the fields that every user probe has.
 var reservedFields = []string{
 	"common_type", "common_flags", "common_preempt_count", "common_pid", "common_tgid",
 	"__probe_ip", "__probe_ret_ip", "__probe_func",
@@ -39,7 +39,7 @@ func (p *fetchParser) fail(pos int, format string, args ...any) error {
 	return &SyntaxError{Text: p.text, Pos: pos, Message: fmt.Sprintf(format, args...)}
 }
 
-// arg reads one argument that follows the ones before it.
+// arg parses one argument; before are the arguments before it.
 func (p *fetchParser) arg(start, end int, before []FetchArg) (FetchArg, error) {
 	arg := FetchArg{Name: fmt.Sprintf("arg%d", len(before)+1)}
 	body := start
@@ -78,7 +78,7 @@ func (p *fetchParser) arg(start, end int, before []FetchArg) (FetchArg, error) {
 	return arg, p.typ(typeStart, end)
 }
 
-// fetch reads where a value comes from.
+// fetch parses the source of a value.
 func (p *fetchParser) fetch(start, end int) error {
 	if start == end {
 		return p.fail(start, "There is nothing to fetch")
@@ -107,7 +107,7 @@ func (p *fetchParser) step(s fetchStep) {
 	p.steps++
 }
 
-// variable reads $retval, $comm, $stack, $stackN and $argN.
+// variable parses $retval, $comm, $stack, $stackN and $argN.
 func (p *fetchParser) variable(start, end int) error {
 	name := p.text[start+1 : end]
 	word := strings.TrimRight(name, "0123456789")
@@ -134,8 +134,7 @@ func (p *fetchParser) variable(start, end int) error {
 	return p.fail(start, "There are $argN, $retval, $stackN, $stack and $comm, no $%s", name)
 }
 
-// memory reads @ADDRESS, @+FILEOFFSET of user probes and @SYMBOL of kernel
-// probes.
+// memory parses @ADDRESS, @+FILEOFFSET of user probes, and @SYMBOL of kernel probes.
 func (p *fetchParser) memory(start, end int) error {
 	where, ok := p.text[start+1:end], false
 	switch {
@@ -156,7 +155,7 @@ func (p *fetchParser) memory(start, end int) error {
 	return nil
 }
 
-// deref reads +OFFSET(FETCH) and its like.
+// deref parses +OFFSET(FETCH) and its variants.
 func (p *fetchParser) deref(start, end int) error {
 	sign, offset := p.text[start:start+1], start+1
 	kind := fetchDeref
@@ -197,7 +196,7 @@ func (p *fetchParser) deref(start, end int) error {
 	return nil
 }
 
-// immediate reads \NUMBER and \"TEXT".
+// immediate parses \NUMBER and \"TEXT".
 func (p *fetchParser) immediate(start, end int) error {
 	value := p.text[start+1 : end]
 	if strings.HasPrefix(value, `"`) {

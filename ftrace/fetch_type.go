@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// fetchTypes are the names of types that all probes know.
+// fetchTypes are the types that all probes may use.
 var fetchTypes = []string{
 	"string", "ustring", "char",
 	"u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "x8", "x16", "x32", "x64",
 }
 
-// typ reads the type, which is empty if there is none, and finds out whether
-// it goes with what was fetched.
+// typ parses the type, which may be empty, and checks whether the fetched value can have it.
 func (p *fetchParser) typ(start, end int) error {
 	name, nameEnd, array := p.text[start:end], end, false
 	if open := strings.IndexByte(name, '['); open >= 0 {
@@ -48,8 +47,8 @@ func (p *fetchParser) typ(start, end int) error {
 	return p.finish(start, isText || p.last == fetchText, bits, array)
 }
 
-// finish counts the steps that store the value, as kernel/trace/trace_probe.c
-// does in finalize_fetch_insn.
+// finish counts the steps that store the value, like finalize_fetch_insn in
+// kernel/trace/trace_probe.c.
 func (p *fetchParser) finish(start int, isText, bits, array bool) error {
 	inPlace := p.last == fetchDeref || p.last == fetchUserDeref
 	if isText && array {
@@ -70,7 +69,7 @@ func (p *fetchParser) finish(start int, isText, bits, array bool) error {
 	return nil
 }
 
-// array reads the length behind [.
+// array parses the length after [.
 func (p *fetchParser) array(start, end int) error {
 	shut := strings.IndexByte(p.text[start:end], ']')
 	if shut < 0 {
@@ -87,7 +86,7 @@ func (p *fetchParser) array(start, end int) error {
 	return nil
 }
 
-// bitfield reads bWIDTH@OFFSET/CONTAINER, all in bits.
+// bitfield parses bWIDTH@OFFSET/CONTAINER, all in bits.
 func (p *fetchParser) bitfield(start, end int) error {
 	field := p.text[start+1 : end]
 	width, rest := scanUint(field)

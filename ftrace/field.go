@@ -6,43 +6,43 @@ import (
 	"encoding/hex"
 	"strconv"
 
-	"github.com/ringtap/ringtap/internal/cexpr"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// Location says where the bytes of a field are.
+// Location says where the bytes of a field's value are.
 type Location uint8
 
 const (
 	Inline  Location = iota // at the field's offset
-	DataLoc                 // __data_loc: the field holds an offset in the record and a length
-	RelLoc                  // __rel_loc: the same, the offset counted from the field's end
+	DataLoc                 // __data_loc: the field holds the value's offset in the record and its length
+	RelLoc                  // __rel_loc: the same, but the offset is relative to the end of the field
 )
 
-// Field is one field of an event's records. The kernel stores bit fields of user and kernel
-// probes as whole integers without a sign: see SignBits.
+// Field is one field of an event's records. The kernel stores signed bit fields of probes as
+// unsigned integers: see SignBits.
 type Field struct {
 	Name     string
 	Type     string // as in C, without an array's brackets and without __data_loc: "char", "const char *"
-	Offset   int    // in the record, bytes
+	Offset   int    // in the record, in bytes
 	Size     int    // bytes at Offset; for DataLoc and RelLoc 4, or 4 for each string of an array of strings
-	Signed   bool   // the integer, or the elements of the array
-	Common   bool   // common_type and its like, which every event has
+	Signed   bool   // whether the integer, or the elements of the array, are signed
+	Common   bool   // one of the fields of every event, such as common_type
 	Location Location
-	Array    bool // false for the masks that are DataLoc without brackets, such as cpumask_t
-	Length   int  // elements of an array of fixed length, strings of an array of strings, else 0
-	ElemSize int  // bytes of an element of an array; Size where there is none
-	// SignBits is the width of a bit field that has a sign, else 0. The record holds only these
-	// bits; what reads the field extends the sign.
+	Array    bool // false for masks such as cpumask_t, which are DataLoc without brackets
+	Length   int  // number of elements of a fixed-size array, or of strings in an array of strings, else 0
+	ElemSize int  // bytes of an array element; equal to Size if it is no array
+	// SignBits is the width of a signed bit field, else 0. The record has only these bits; the
+	// reader must extend the sign.
 	SignBits int
-	// LengthSize is the size of the integer at LengthOffset of the record that has the length of
-	// the text, 0 if the text ends where its bytes do.
+	// LengthSize is the size of the integer at LengthOffset that has the length of the text. It
+	// is 0 if the text ends at its first NUL byte.
 	LengthOffset, LengthSize int
-	String                   bool // text, which ends at the first zero byte or at the field's end
+	String                   bool // text, which ends at the first NUL byte or at the end of the field
 }
 
-// Uint returns the integer or pointer in the field, as many bits as it has;
-// false if the field holds something else or the record is too short.
+// Uint returns the integer or pointer in the field, zero-extended. It returns false if the
+// field is of another kind or the record is too short.
 func (f *Field) Uint(raw []byte) (uint64, bool) {
 	if f.Array || f.Location != Inline {
 		return 0, false
@@ -54,7 +54,7 @@ func (f *Field) Uint(raw []byte) (uint64, bool) {
 	return f.Load(b)
 }
 
-// Load returns the integer in the field's bytes, as Stored has them.
+// Load decodes the integer in b, which are the field's bytes as returned by Stored.
 func (f *Field) Load(b []byte) (uint64, bool) {
 	v, ok := cexpr.Load(b, f.Size)
 	if unused := 64 - f.SignBits; ok && f.SignBits > 0 && unused > 0 {
@@ -63,7 +63,7 @@ func (f *Field) Load(b []byte) (uint64, bool) {
 	return v, ok
 }
 
-// Int is Uint with the sign of the field's type.
+// Int is like Uint, but sign-extends if the field is signed.
 func (f *Field) Int(raw []byte) (int64, bool) {
 	v, ok := f.Uint(raw)
 	if f.Signed {
@@ -72,9 +72,9 @@ func (f *Field) Int(raw []byte) (int64, bool) {
 	return int64(v), ok
 }
 
-// Bytes returns the bytes of the field, of a string those before the first
-// zero, of an array of strings those of the first; false if the record is too
-// short. They belong to raw.
+// Bytes returns the bytes of the field: of a string, the bytes before the first NUL; of an
+// array of strings, the first string. It returns false if the record is too short. The bytes
+// belong to raw.
 func (f *Field) Bytes(raw []byte) ([]byte, bool) {
 	b, ok := f.Data(raw, 0)
 	if ok && f.String {
@@ -83,12 +83,12 @@ func (f *Field) Bytes(raw []byte) ([]byte, bool) {
 	return b, ok
 }
 
-// Text returns the field's value for people: a string escaped, integers in
-// decimal, pointers in hexadecimal, arrays as {1,2,3}, anything else as bytes
-// in hexadecimal; "" if the record is too short.
+// Text returns the field's value in readable form: a string escaped, integers in decimal,
+// pointers in hexadecimal, arrays as {1,2,3}, anything else as bytes in hexadecimal. It returns
+// "" if the record is too short.
 func (f *Field) Text(raw []byte) string { return string(f.AppendText(nil, raw)) }
 
-// AppendText appends what Text returns to dst.
+// AppendText appends the result of Text to dst.
 func (f *Field) AppendText(dst, raw []byte) []byte {
 	b, ok := f.Bytes(raw)
 	switch {
@@ -147,9 +147,9 @@ func (f *Field) appendStrings(dst, raw []byte) []byte {
 	return append(dst, '}')
 }
 
-// Stored returns the bytes at the field's offset, of a DataLoc or RelLoc those that
-// say where the value is; of an array without a length, which ends the record, all
-// that follow; false if the record is too short. They belong to raw.
+// Stored returns the bytes at the field's offset. For a DataLoc or RelLoc, these are the
+// position of the value. For an array without a length, they extend to the end of the record.
+// It returns false if the record is too short. The bytes belong to raw.
 func (f *Field) Stored(raw []byte) ([]byte, bool) {
 	if f.Offset < 0 || f.Size < 0 || f.Offset > len(raw) || f.Size > len(raw)-f.Offset {
 		return nil, false
@@ -160,8 +160,8 @@ func (f *Field) Stored(raw []byte) ([]byte, bool) {
 	return raw[f.Offset : f.Offset+f.Size], true
 }
 
-// Data returns the bytes of the field, wherever they are, of an array of strings
-// those of the one at index; false if the record is too short. They belong to raw.
+// Data returns the bytes of the field's value, wherever it is. In an array of strings, index
+// selects the string. It returns false if the record is too short. The bytes belong to raw.
 func (f *Field) Data(raw []byte, index int) ([]byte, bool) {
 	b, ok := f.Stored(raw)
 	if !ok || f.Location == Inline {
@@ -174,8 +174,8 @@ func (f *Field) Data(raw []byte, index int) ([]byte, bool) {
 	return f.limited(raw, raw[offset:offset+length]), true
 }
 
-// limited is a text without what follows it in memory. No bytes would mean that the text could
-// not be read, so an empty one is a zero byte.
+// limited cuts a text to its length from the record. Zero bytes would mean that the text could
+// not be read, so an empty text is returned as one NUL byte.
 func (f *Field) limited(raw, text []byte) []byte {
 	switch n, ok := f.TextLength(raw); {
 	case !ok || n >= uint64(len(text)) && n > 0:
@@ -187,8 +187,8 @@ func (f *Field) limited(raw, text []byte) []byte {
 	}
 }
 
-// TextLength returns the length of a text that does not end with a zero byte, in bytes; false for
-// other fields.
+// TextLength returns the length, in bytes, of a text that does not end with a NUL byte. It
+// returns false for other fields.
 func (f *Field) TextLength(raw []byte) (uint64, bool) {
 	if f.LengthSize == 0 || f.LengthOffset < 0 || f.LengthOffset > len(raw) {
 		return 0, false
@@ -196,8 +196,8 @@ func (f *Field) TextLength(raw []byte) (uint64, bool) {
 	return cexpr.Load(raw[f.LengthOffset:], f.LengthSize)
 }
 
-// locate reads a __data_loc or __rel_loc word: the length is in the upper, the
-// offset in the lower half (include/trace/stages/stage2_data_offsets.h).
+// locate decodes a __data_loc or __rel_loc word: the length is in the upper half, the offset in
+// the lower half (include/trace/stages/stage2_data_offsets.h).
 func (f *Field) locate(b []byte, index int) (offset, length int, ok bool) {
 	if index < 0 || index >= len(b)/4 {
 		return 0, 0, false

@@ -4,14 +4,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
-// parseField reads a line such as
+// parseField parses a line such as
 //
 //	field:__data_loc char[] name;	offset:8;	size:4;	signed:0;
 //
-// and says what is wrong with it, if anything is.
+// and returns the reason if it is malformed.
 func parseField(line string) (f Field, reason string) {
 	var declaration string
 	seen := 0
@@ -52,7 +52,6 @@ func parseField(line string) (f Field, reason string) {
 	return f, ""
 }
 
-// declare sets all that the field's declaration in C says.
 func (f *Field) declare(text string) bool {
 	text = strings.TrimSpace(text)
 	if rest, ok := strings.CutPrefix(text, "__data_loc "); ok {
@@ -60,8 +59,8 @@ func (f *Field) declare(text string) bool {
 	} else if rest, ok := strings.CutPrefix(text, "__rel_loc "); ok {
 		text, f.Location = rest, RelLoc
 	}
-	// The brackets stand behind the name of an array in the record, and behind
-	// the type of one elsewhere.
+	// Brackets come after the name for an array in the record, and after the type for an array
+	// elsewhere.
 	text, length, behindName := cutBrackets(text)
 	end := len(text)
 	start := end
@@ -88,8 +87,8 @@ func (f *Field) declare(text string) bool {
 	return true
 }
 
-// size sets the length and the size of elements from the text between the
-// brackets, which may be empty or the name of a constant.
+// size sets the length and the element size from the text between the brackets, which may be
+// empty or the name of a constant.
 func (f *Field) size(length string) {
 	f.ElemSize = f.Size
 	if !f.Array {
@@ -112,8 +111,8 @@ func (f *Field) size(length string) {
 	}
 }
 
-// cutBrackets splits "u8 mac[6]" in "u8 mac" and "6"; ok is false if the text
-// does not end with brackets.
+// cutBrackets splits "u8 mac[6]" into "u8 mac" and "6". ok is false if the text does not end
+// with brackets.
 func cutBrackets(text string) (before, inside string, ok bool) {
 	if !strings.HasSuffix(text, "]") {
 		return text, "", false

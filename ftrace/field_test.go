@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
 // record has an int -2 at 0, a __data_loc at 4 and a __rel_loc at 8 that both

@@ -11,32 +11,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FilterError says what the kernel does not like about an event's filter.
+// FilterError is returned when the kernel rejects the filter of an event.
 type FilterError struct {
 	Filter  string
 	Pos     int    // the byte in Filter that the kernel complains about; -1 if unknown
-	Message string // the kernel's words, and which fields there are where those may help
-	Err     error  // the errno of the write; the kernel's choice of it means little
+	Message string // the kernel's message, with the event's fields if they may help
+	Err     error  // the errno of the write; it is not specific
 }
 
-// Error is the message, and below it the filter with a caret under the byte at
-// Pos.
+// Error returns the message and, below it, the filter with a caret under the byte at Pos.
 func (e *FilterError) Error() string { return e.Message + point(e.Filter, e.Pos) }
 
 // Unwrap returns the errno of the write.
 func (e *FilterError) Unwrap() error { return e.Err }
 
-// ExplainFilter returns nil if the kernel takes the filter
-// (Documentation/trace/events.rst, section 5) for the event system:event, else a
-// *FilterError that points at what it does not take. perf_event_open(2) says no
-// more than EINVAL.
+// ExplainFilter tests a filter (Documentation/trace/events.rst, section 5) on the event
+// system:event. It returns nil if the kernel accepts it, else a *FilterError that points at the
+// mistake. perf_event_open(2) itself returns only EINVAL.
 //
-// The kernel is asked at the event itself if it is of a group of this process,
-// and else in a trace instance of our own, which is removed again, so that
-// nobody's filter changes. An instance costs the kernel tens of milliseconds and
-// a ring buffer for each CPU: ask when a filter was refused. Any other error says
-// that the kernel could not be asked; it wraps fs.ErrNotExist if there is no such
-// event.
+// If the event is in a group of this process, the filter is tried on the event itself.
+// Otherwise it is tried in a temporary trace instance, so that no other program's filter
+// changes. An instance takes the kernel tens of milliseconds and a ring buffer for each CPU, so
+// call this only after a filter was rejected. Any other error means that the test was not
+// possible. It wraps fs.ErrNotExist if there is no such event.
 func (t *FS) ExplainFilter(system, event, filter string) error {
 	if strings.TrimSpace(filter) == "" {
 		return &FilterError{Filter: filter, Message: "The filter is empty", Err: unix.EINVAL}
@@ -65,8 +62,8 @@ func (t *FS) ExplainFilter(system, event, filter string) error {
 	return err
 }
 
-// fields says which fields an event has, those of all events aside; it is "" if
-// that can't be read.
+// fields lists the event's own fields for a message, without the common ones. It returns "" if
+// they cannot be read.
 func (t *FS) fields(system, event string) string {
 	format, err := t.Format(system, event)
 	if err != nil {
@@ -84,7 +81,6 @@ func (t *FS) fields(system, event string) string {
 	return "; the event's fields are " + strings.Join(names, ", ")
 }
 
-// tryInInstance tries the filter in a trace instance.
 func (t *FS) tryInInstance(file, filter string) (err error) {
 	instance, err := t.NewInstance()
 	if err != nil {
@@ -98,8 +94,8 @@ func (t *FS) tryInInstance(file, filter string) (err error) {
 	return tryFilter(filepath.Join(instance.FS().Dir(), file), filter)
 }
 
-// tryInPlace tries the filter and takes it away again. What listens through perf
-// has a filter of its own.
+// tryInPlace tries the filter on the event itself and removes it again. perf events have their
+// own filters and are not affected.
 func (t *FS) tryInPlace(file, filter string) error {
 	path := filepath.Join(t.dir, file)
 	err := tryFilter(path, filter)
@@ -109,7 +105,6 @@ func (t *FS) tryInPlace(file, filter string) error {
 	return err
 }
 
-// tryFilter sets a filter.
 func tryFilter(path, filter string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -129,7 +124,7 @@ func tryFilter(path, filter string) error {
 	return explainFilter(filter, string(text[:n]), errno)
 }
 
-// explainFilter reads the explanation that the kernel leaves in the file filter:
+// explainFilter parses the explanation that the kernel leaves in the file filter:
 //
 //	prev_pid == "abc"
 //	             ^
@@ -151,9 +146,9 @@ func explainFilter(filter, text string, errno unix.Errno) *FilterError {
 	return e
 }
 
-// filterCulprit finds the start of what the kernel complains about. It reports
-// mistakes in the structure where they are, mistakes in a comparison one byte
-// behind the start of the value, or behind the end of the field's name
+// filterCulprit returns the start of the part that the kernel complains about. The kernel's
+// position is exact for errors in the structure. For errors in a comparison, it is one byte
+// after the start of the value, or after the end of the field's name
 // (kernel/trace/trace_events_filter.c, predicate_parse and parse_pred).
 func filterCulprit(filter, message string, pos int) int {
 	switch message {
@@ -162,7 +157,7 @@ func filterCulprit(filter, message string, pos int) int {
 	case "Invalid operator", "Expecting string field", "Expecting numeric field",
 		"Illegal integer value", "Invalid value (did you forget quotes)?", "Function not found":
 		if pos == len(filter) && message == "Invalid operator" {
-			return pos // there is none
+			return pos // the operator is missing
 		}
 		return max(pos-1, 0)
 	case "Illegal operation for field type":
@@ -173,7 +168,7 @@ func filterCulprit(filter, message string, pos int) int {
 	return pos
 }
 
-// wordBefore is the start of the last name that starts before pos.
+// wordBefore returns the start of the last name that starts before pos.
 func wordBefore(text string, pos int) int {
 	isWord := func(c byte) bool { return isIdentifier(string(c)) || isDigit(c) }
 	end := pos

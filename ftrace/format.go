@@ -9,27 +9,26 @@ import (
 	"strings"
 )
 
-// Format says how the records of one event are laid out and how the kernel
-// prints them: the event's file "format" in tracefs
-// (Documentation/trace/events.rst, section 2).
+// Format describes the layout of one event's records and how the kernel prints them. It is the
+// content of the event's file "format" in tracefs (Documentation/trace/events.rst, section 2).
 type Format struct {
-	System string // the directory below events; ParseFormat leaves it empty
+	System string // the directory below events; ParseFormat does not set it
 	Name   string
-	ID     int     // the number in each record's common_type, and for perf_event_open(2)
+	ID     int     // the number in each record's common_type, also used by perf_event_open(2)
 	Fields []Field // the common ones first, as the kernel lists them
 
-	// PrintFmt is what follows "print fmt: ": a C string and the arguments of
-	// printf, written over REC, the record. It may span lines.
+	// PrintFmt is the text after "print fmt: ": a C format string and its arguments, in which
+	// REC is the record. It may have several lines.
 	PrintFmt string
 }
 
-// maxRecord bounds the offsets of fields: the ring buffers of both perf and
-// ftrace hold no record of 64 KiB.
+// maxRecord limits the offsets of fields: neither perf's nor ftrace's ring buffers can hold a
+// record of 64 KiB.
 const maxRecord = 1 << 16
 
-// FormatError says which line of a format file makes no sense.
+// FormatError says which line of a format file is malformed.
 type FormatError struct {
-	Line   int    // counted from 1; 0 if it is no line that is wrong
+	Line   int    // counted from 1; 0 if the error is not in one line
 	Text   string // the line
 	Reason string
 }
@@ -41,9 +40,8 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("event format, line %d %q: %s", e.Line, e.Text, e.Reason)
 }
 
-// ParseFormat reads the text of an event's file "format". Lines that it doesn't
-// know are passed over, as they are in the kernel's promise. The error is a
-// *FormatError.
+// ParseFormat parses the text of an event's file "format". Unknown lines are ignored, since the
+// kernel may add some. The error is a *FormatError.
 func ParseFormat(text []byte) (*Format, error) {
 	f := &Format{}
 	number := 0
@@ -67,8 +65,7 @@ func ParseFormat(text []byte) (*Format, error) {
 	return f, nil
 }
 
-// parseLine takes one line before the print format and says what is wrong with
-// it, if anything is.
+// parseLine parses one line before the print format and returns the reason if it is malformed.
 func (f *Format) parseLine(line string) (reason string) {
 	if name, ok := strings.CutPrefix(line, "name: "); ok {
 		f.Name = name
@@ -88,9 +85,9 @@ func (f *Format) parseLine(line string) (reason string) {
 	return ""
 }
 
-// Format reads the format of the event system:event. The error wraps
-// fs.ErrNotExist if the kernel has no such event, and fs.ErrPermission if the
-// caller may not know; a text that makes no sense is a *FormatError.
+// Format reads the format of the event system:event. The error wraps fs.ErrNotExist if the
+// kernel has no such event, and fs.ErrPermission if the caller may not read it. If the file is
+// malformed, it is a *FormatError.
 func (t *FS) Format(system, event string) (*Format, error) {
 	text, err := t.FormatText(system, event)
 	if err != nil {
@@ -104,7 +101,7 @@ func (t *FS) Format(system, event string) (*Format, error) {
 	return f, nil
 }
 
-// FormatText returns the file "format" of the event system:event. The error
+// FormatText returns the contents of the file "format" of the event system:event. The error
 // wraps fs.ErrNotExist if the kernel has no such event.
 func (t *FS) FormatText(system, event string) ([]byte, error) {
 	if !isName(system) || !isName(event) {
@@ -117,8 +114,7 @@ func (t *FS) FormatText(system, event string) ([]byte, error) {
 	return text, nil
 }
 
-// Field returns the field of that name, common fields included, or nil if there
-// is none.
+// Field returns the field called name, also a common one, or nil if there is none.
 func (f *Format) Field(name string) *Field {
 	for i := range f.Fields {
 		if f.Fields[i].Name == name {

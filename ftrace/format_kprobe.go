@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// KprobeFormat is the format that the kernel gives a kernel probe at a function's
-// entry whose arguments are whole numbers, for records that are made as it makes
-// them: the common fields, __probe_ip and the arguments, one right behind the
-// other. The error says which argument is no number.
+// KprobeFormat returns the format that the kernel would give a kernel probe at a function's
+// entry with integer arguments. It is for records that the caller builds the same way: the
+// common fields, __probe_ip, and the arguments without padding. The error says which argument
+// is not an integer.
 func KprobeFormat(system, name string, args []FetchArg) (*Format, error) {
 	f := UprobeFormat(system, name, false)
 	var text, values strings.Builder
@@ -35,8 +35,8 @@ func KprobeFormat(system, name string, args []FetchArg) (*Format, error) {
 	return f, nil
 }
 
-// NumberSize is how many bytes an argument takes in a record, if it is a whole
-// number: of the types u8 to u64, s8 to s64, x8 to x64 and none, which is x64.
+// NumberSize returns the size of an integer argument in a record, in bytes. The types are u8 to
+// u64, s8 to s64, x8 to x64, and "", which means x64. Other types are an error.
 func NumberSize(a FetchArg) (int, error) {
 	switch a.Type {
 	case "":
@@ -53,7 +53,7 @@ func NumberSize(a FetchArg) (int, error) {
 	return 0, fmt.Errorf("argument %s: the type %s is no whole number", a, a.Type)
 }
 
-// numberKind is how a whole number is printed: 'u', 's' or 'x'.
+// numberKind returns how an integer is printed: 'u', 's' or 'x'.
 func numberKind(a FetchArg) byte {
 	if a.Type == "" {
 		return 'x'

@@ -1,15 +1,15 @@
 package ftrace
 
-// Names of the fields that hold where a probe was hit
-// (kernel/trace/trace_probe.h, FIELD_STRING_…).
+// Names of the fields with the address of a probe hit (kernel/trace/trace_probe.h,
+// FIELD_STRING_…).
 const (
-	FieldProbeIP    = "__probe_ip"     // the place of a probe that is not on a return
-	FieldProbeFunc  = "__probe_func"   // the function that a return probe is on
-	FieldProbeRetIP = "__probe_ret_ip" // where it returns to
+	FieldProbeIP    = "__probe_ip"     // the address of a probe, except a return probe
+	FieldProbeFunc  = "__probe_func"   // the function of a return probe
+	FieldProbeRetIP = "__probe_ret_ip" // the address that the function returns to
 )
 
-// commonFields are those that every record starts with
-// (include/linux/trace_events.h, struct trace_entry).
+// commonFields returns the fields at the start of every record (include/linux/trace_events.h,
+// struct trace_entry).
 func commonFields() []Field {
 	return []Field{
 		{Name: "common_type", Type: "unsigned short", Offset: 0, Size: 2, ElemSize: 2, Common: true},
@@ -19,11 +19,10 @@ func commonFields() []Field {
 	}
 }
 
-// UprobeFormat is the format of a user probe without arguments, which the
-// records of perf's own uprobe events have; they have no file in tracefs. A
-// return probe's records hold the function (__probe_func) and the place it
-// returns to (__probe_ret_ip), an entry probe's the place of the probe
-// (__probe_ip). The ID is 0: the kernel gives each such event another.
+// UprobeFormat returns the format of a user probe without arguments. perf's own uprobe events
+// have such records, but no file in tracefs. A return probe has the function (__probe_func) and
+// the return address (__probe_ret_ip); an entry probe has the address of the probe
+// (__probe_ip). The ID is 0, since the kernel gives each such event a different number.
 func UprobeFormat(system, name string, ret bool) *Format {
 	address := func(name string, offset int) Field {
 		return Field{Name: name, Type: "unsigned long", Offset: offset, Size: 8, ElemSize: 8}

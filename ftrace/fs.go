@@ -11,14 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotMounted says that no tracefs is mounted at any place that the kernel
-// documents.
+// ErrNotMounted is returned if no tracefs is mounted at any of the documented places.
 var ErrNotMounted = errors.New("tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing")
 
-// mountPoint is where tracefs belongs since Linux 4.1.
+// mountPoint is the standard mount point of tracefs since Linux 4.1.
 const mountPoint = "/sys/kernel/tracing"
 
-// places are the directories that may hold tracefs, best first.
+// places are the possible mount points, in order of preference.
 var places = [...]string{mountPoint, "/sys/kernel/debug/tracing"}
 
 // FS is a mounted tracefs.
@@ -26,9 +25,8 @@ type FS struct {
 	dir string
 }
 
-// Find returns the mounted tracefs. The error wraps ErrNotMounted where there
-// is none, and fs.ErrPermission where the caller may not look into it: by
-// default root alone may.
+// Find returns the mounted tracefs. The error wraps ErrNotMounted if there is none, and
+// fs.ErrPermission if the caller may not read it: by default only root may.
 func Find() (*FS, error) {
 	for _, dir := range places {
 		if err := isTracing(dir); err == nil {
@@ -40,22 +38,21 @@ func Find() (*FS, error) {
 	return nil, ErrNotMounted
 }
 
-// At returns the tracefs that is mounted at dir, and does not look whether one
-// is: the methods will say.
+// At returns the tracefs mounted at dir. It does not check that there is one: methods will
+// fail.
 func At(dir string) *FS { return &FS{dir: dir} }
 
-// isTracing tells whether dir holds tracefs, by the file that every tracefs
-// has. The magic number alone does not do: below debugfs the automounted
-// directory has tracefs's number, on kernels before 4.1 debugfs's.
+// isTracing checks that dir is a tracefs, by a file that every tracefs has. The file system's
+// magic number is not enough: below debugfs it is tracefs's number for an automounted
+// directory, but debugfs's on kernels before 4.1.
 func isTracing(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, "trace"))
 	return err
 }
 
-// Mount returns the mounted tracefs and mounts it at /sys/kernel/tracing if it
-// is mounted nowhere, which takes CAP_SYS_ADMIN. Mounted says whether it had to:
-// a caller that wants to leave nothing behind unmounts it. The error is Find's,
-// or wraps the one of mount(2).
+// Mount returns the mounted tracefs. If there is none, it mounts tracefs at
+// /sys/kernel/tracing, which needs CAP_SYS_ADMIN, and sets mounted. A caller that wants to
+// leave nothing behind must then unmount it. The error is Find's, or wraps the one of mount(2).
 func Mount() (tracefs *FS, mounted bool, err error) {
 	tracefs, err = Find()
 	if !errors.Is(err, ErrNotMounted) {
@@ -67,21 +64,20 @@ func Mount() (tracefs *FS, mounted bool, err error) {
 	return &FS{dir: mountPoint}, true, nil
 }
 
-// Dir is the directory where tracefs is mounted.
+// Dir returns the directory where tracefs is mounted.
 func (t *FS) Dir() string { return t.dir }
 
-// Has tells whether the running kernel's tracefs has the named file, for
-// instance "uprobe_events".
+// Has reports whether the running kernel's tracefs has the named file, for instance
+// "uprobe_events".
 func (t *FS) Has(name string) bool {
 	_, err := os.Stat(filepath.Join(t.dir, name))
 	return err == nil
 }
 
-// EventID returns the number by which perf_event_open(2) knows the tracepoint
-// system:name (attr.config of PERF_TYPE_TRACEPOINT). It is good until the next
-// boot, that of a module's event as long as the module is loaded. The error
-// wraps fs.ErrNotExist if the kernel has no such event, and fs.ErrPermission if
-// the caller may not know.
+// EventID returns the number of the tracepoint system:name for perf_event_open(2) (attr.config
+// of PERF_TYPE_TRACEPOINT). It is valid until the next boot, or until the event's module is
+// unloaded. The error wraps fs.ErrNotExist if the kernel has no such event, and
+// fs.ErrPermission if the caller may not read it.
 func (t *FS) EventID(system, name string) (uint64, error) {
 	if !isName(system) || !isName(name) {
 		return 0, fmt.Errorf("tracepoint %q:%q: %w", system, name, os.ErrNotExist)
@@ -97,9 +93,9 @@ func (t *FS) EventID(system, name string) (uint64, error) {
 	return id, nil
 }
 
-// isName tells whether s can name an event or a system: one path element of
-// the letters that the kernel accepts (kernel/trace/trace_probe.h,
-// is_good_name, and the hyphen that some static systems use).
+// isName reports whether s can be the name of an event or a system: one path element of
+// characters that the kernel accepts (kernel/trace/trace_probe.h, is_good_name). Some static
+// systems also use a hyphen.
 func isName(s string) bool {
 	for _, r := range s {
 		if r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {

@@ -10,19 +10,18 @@ import (
 	"strings"
 )
 
-// AddsPlaces tells whether the kernel lets one dynamic event have several places
-// (since Linux 5.4): whether its README says so, as the kernel's own tests ask.
+// AddsPlaces reports whether the kernel supports dynamic events with several places (since
+// Linux 5.4). It looks for that in the kernel's README, as the kernel's own tests do.
 func (t *FS) AddsPlaces() bool {
 	text, err := os.ReadFile(filepath.Join(t.dir, "README"))
 	return err == nil && strings.Contains(string(text), "Create/append/")
 }
 
-// Add adds a place to an event that the group has, of the same type and with
-// arguments of the same names and types; they may be fetched from elsewhere. The
-// event is enabled, disabled and removed at all its places at once, which takes
-// the kernel little more than it does at one. The errors are Define's, and
-// errors.ErrUnsupported where AddsPlaces is false: such a kernel would replace
-// the place.
+// Add adds a place to an existing event of the group. The type of the probe and the names and
+// types of the arguments must be the same; the fetch expressions may differ. The event is
+// enabled, disabled and removed at all its places together, which takes little longer than for
+// one. The errors are Define's, or errors.ErrUnsupported if AddsPlaces is false: such a kernel
+// would replace the place.
 func (g *Group) Add(d Dynamic) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,16 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// eventProbes is the file in which event probes are defined. It lists all other dynamic events, too.
+// eventProbes is the file for event probes. It lists all other dynamic events, too.
 const eventProbes = "dynamic_events"
 
-// ErrNoEventProbes says that the kernel has no event probes.
+// ErrNoEventProbes is returned if the kernel has no event probes.
 var ErrNoEventProbes = errors.New("this kernel has no event probes (Linux 5.15, CONFIG_EPROBE_EVENTS)")
 
-// TryEventProbe finds out whether the kernel has event probes: dynamic events on other events, which
-// fetch what the fields of their records point to. Perf gets no samples of them; an Instance gets their
-// records. TryEventProbe defines one and removes it again: the kernel's README names them even where
-// they are not built in. The error wraps ErrNoEventProbes if there are none.
+// TryEventProbe checks whether the kernel has event probes: dynamic events on other events,
+// which fetch the memory that fields of their records point to. perf cannot sample them; an
+// Instance gets their records. TryEventProbe defines one and removes it again, because the
+// kernel's README names them even if they are not built in. The error wraps ErrNoEventProbes if
+// there are none.
 func (t *FS) TryEventProbe() error {
 	group, err := t.NewGroup(eventProbes)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// errChanging is why the hits of a group could not be told from others'.
+// errChanging is returned if the group's lines could not be matched with the profile.
 var errChanging = errors.New("probes come and go all the time")
 
-// Hits returns how often each place of the group was hit, in the order in which
-// Define and Add were called, whether or not perf or a filter wanted the hit. Of
-// user probes the kernel counts exactly since Linux 6.11; before, CPUs that hit
-// one place at the same time may count one of the hits.
+// Hits returns how often each place of the group was hit, in the order of the calls of Define
+// and Add. It counts all hits, even if no perf event received them or a filter dropped them.
+// For user probes the count is exact since Linux 6.11; before, CPUs that hit the same place at
+// the same time may count only one of the hits.
 func (g *Group) Hits() ([]uint64, error) {
 	places, err := g.profile()
 	hits := make([]uint64, len(places))
@@ -26,10 +26,9 @@ func (g *Group) Hits() ([]uint64, error) {
 	return hits, err
 }
 
-// Missed returns how often each place of the group was passed without a hit, in
-// the order of Hits: kernel probes that were reached while another one was being
-// handled on the CPU, and calls that a return probe could not follow since
-// Dynamic.MaxActive others had not returned yet. User probes miss nothing.
+// Missed returns how often each place of the group was passed without a hit, in the order of
+// Hits. A kernel probe is missed while another one is being handled on the CPU. A return probe
+// misses calls while Dynamic.MaxActive others have not returned yet. User probes miss nothing.
 func (g *Group) Missed() ([]uint64, error) {
 	places, err := g.profile()
 	missed := make([]uint64, len(places))
@@ -39,10 +38,8 @@ func (g *Group) Missed() ([]uint64, error) {
 	return missed, err
 }
 
-// placeProfile is what the kernel counts at a place.
 type placeProfile struct{ hits, missed uint64 }
 
-// profile reads what the kernel counts at the group's places.
 func (g *Group) profile() ([]placeProfile, error) {
 	const tries = 100
 	for range tries {
@@ -54,10 +51,10 @@ func (g *Group) profile() ([]placeProfile, error) {
 	return nil, fmt.Errorf("read the hits of %s: %w", g.Name(), errChanging)
 }
 
-// readProfile reads the file uprobe_profile or kprobe_profile, which has the hits
-// and not the group. Its lines are in the order of those of uprobe_events or
-// kprobe_events, which has the group. They are "PATH EVENT HITS" for user probes
-// and "EVENT HITS MISSED" for kernel probes.
+// readProfile reads the file uprobe_profile or kprobe_profile. Its lines have the hits but not
+// the group. They are in the same order as the lines of uprobe_events or kprobe_events, which
+// have the group. The form is "PATH EVENT HITS" for user probes and "EVENT HITS MISSED" for
+// kernel probes.
 func (g *Group) readProfile() ([]placeProfile, error) {
 	before, err := g.lines(g.file)
 	if err != nil {
@@ -78,7 +75,7 @@ func (g *Group) readProfile() ([]placeProfile, error) {
 	own := []byte(":" + g.Name() + "/")
 	var places []placeProfile
 	for i, line := range before {
-		// "p:group/event …": the first colon is that before the group.
+		// "p:group/event …": the first colon comes before the group.
 		if colon := bytes.IndexByte(line, ':'); colon < 0 || !bytes.HasPrefix(line[colon:], own) {
 			continue
 		}
@@ -91,7 +88,6 @@ func (g *Group) readProfile() ([]placeProfile, error) {
 	return places, nil
 }
 
-// parseProfile reads a line of kprobe_profile or uprobe_profile.
 func parseProfile(line []byte, isKernel bool) (placeProfile, error) {
 	fields := bytes.Fields(line)
 	if len(fields) < 3 {
@@ -112,7 +108,6 @@ func parseProfile(line []byte, isKernel bool) (placeProfile, error) {
 	return place, nil
 }
 
-// lines reads a file of tracefs.
 func (g *Group) lines(file string) ([][]byte, error) {
 	text, err := os.ReadFile(filepath.Join(g.fs.dir, file))
 	if err != nil {

@@ -11,33 +11,31 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/proc"
+	"github.com/ringtap/ringtap/internal/host/proc"
 )
 
-// What ringtap leaves in tracefs carries its owner's name, and whoever finds it
-// must know whether the owner still lives. Two signs tell, and only if both say
-// no is the owner gone:
+// The names of ringtap's events and instances in tracefs contain their owner. Another process
+// that finds them must know whether the owner is still alive. There are two signs; the owner is
+// dead only if both say so:
 //
-// A lock. The owner holds an open file description lock (fcntl_locking(2)) on
-// one byte of the file tracing_on, at a place that follows from the name. The
-// kernel drops it when the process dies, however it dies. The lock is what
-// makes tracefs safe to share between containers: the process id in the name
-// of a ringtap in another pid namespace means nothing, or some other process,
-// here, but the lock is on the one inode that all of them see.
+// A lock. The owner holds an open file description lock (fcntl_locking(2)) on one byte of the
+// file tracing_on, at an offset derived from the name. The kernel drops it when the process
+// dies, no matter how. The lock makes it safe to share tracefs between containers: the pid of a
+// ringtap in another pid namespace means nothing here, or means another process. But the lock
+// is on the one inode that all containers share.
 //
-// The process. A process of that id that started at that time and is no zombie
-// is alive: whoever makes a group by hand, without a lock, keeps it.
+// The process. If a process with that pid and start time runs and is not a zombie, it is alive.
+// This protects groups that somebody made by hand, without a lock.
 //
-// The lock also tells two groups of one process apart.
+// The lock also distinguishes two groups of one process.
 const ownerPrefix = "ringtap_"
 
-// owner is a claim on a name.
 type owner struct {
 	name string
 	lock *os.File // holds the lock while it is open
 }
 
-// own claims a name that no one else has.
+// own reserves a name that no other process has.
 func (t *FS) own() (*owner, error) {
 	start, _, err := startTime("self")
 	if err != nil {
@@ -67,7 +65,7 @@ func (t *FS) own() (*owner, error) {
 	}
 }
 
-// isMine tells whether name is one that own gave to this process.
+// isMine reports whether own created the name in this process.
 func isMine(name string) bool {
 	pid, start, ok := parseOwner(name)
 	if !ok || pid != os.Getpid() {
@@ -77,24 +75,22 @@ func isMine(name string) bool {
 	return err == nil && start == own
 }
 
-// release gives the name up.
 func (o *owner) release() { o.lock.Close() }
 
-// lockPlace is the byte that stands for a name.
+// lockPlace returns a write lock on the byte that belongs to a name.
 func lockPlace(name string) unix.Flock_t {
 	hash := fnv.New64a()
 	hash.Write([]byte(name))
 	return unix.Flock_t{Type: unix.F_WRLCK, Start: int64(hash.Sum64() >> 2), Len: 1}
 }
 
-// isStale tells whether name is one that own gave to a process that is gone.
+// isStale reports whether own created the name in a process that is dead.
 func (t *FS) isStale(name string) bool {
 	pid, start, ok := parseOwner(name)
 	return ok && !isRunning(pid, start) && !t.isLocked(name)
 }
 
-// isLocked tells whether the name's lock is held; if that can't be known, it
-// says that it is.
+// isLocked reports whether the name's lock is held. If it cannot find out, it returns true.
 func (t *FS) isLocked(name string) bool {
 	f, err := os.Open(filepath.Join(t.dir, "tracing_on"))
 	if err != nil {
@@ -105,7 +101,7 @@ func (t *FS) isLocked(name string) bool {
 	return unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &place) != nil || place.Type != unix.F_UNLCK
 }
 
-// parseOwner reads the process and its start time out of a name.
+// parseOwner returns the pid and the start time in a name.
 func parseOwner(name string) (pid int, start uint64, ok bool) {
 	rest, ok := strings.CutPrefix(name, ownerPrefix)
 	if !ok {
@@ -128,9 +124,9 @@ func parseOwner(name string) (pid int, start uint64, ok bool) {
 	return pid, start, err == nil
 }
 
-// isRunning tells whether the process that started then still runs. Where /proc
-// hides other users' processes (hidepid), kill(2) knows whether there is one,
-// and it is taken for the right one.
+// isRunning reports whether the process with that pid and start time is alive. If /proc hides
+// other users' processes (hidepid), it can only test with kill(2) whether any process has the
+// pid.
 func isRunning(pid int, start uint64) bool {
 	if errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 		return false
@@ -139,17 +135,12 @@ func isRunning(pid int, start uint64) bool {
 	return err != nil || started == start && !dead
 }
 
-// startTime reads when a process started, in clock ticks since boot, and
-// whether it is a zombie without living threads (proc_pid_stat(5)).
+// startTime returns when a process started, in clock ticks since boot, and whether it is a
+// zombie without living threads (proc_pid_stat(5)).
 func startTime(pid string) (start uint64, dead bool, err error) {
-	file := pid + "/stat"
-	text, err := proc.Live.ReadFile(file)
+	stat, err := proc.Live.Stat(pid)
 	if err != nil {
 		return 0, false, err
-	}
-	stat, ok := proc.ParseStat(text)
-	if !ok {
-		return 0, false, fmt.Errorf("read %s: it has no state", proc.Live.Name(file))
 	}
 	return stat.Start, stat.State == 'X' || stat.Ended() && stat.Threads <= 1, nil
 }

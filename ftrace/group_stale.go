@@ -11,31 +11,31 @@ import (
 	"time"
 )
 
-// stalePatience is how long one try waits: who died with its perf events open has them
-// closed by now, and what someone else holds open stays.
+// stalePatience is how long one attempt waits. The perf events of a dead process are closed by
+// then; if another program holds an event open, waiting longer does not help.
 const stalePatience = 20 * time.Millisecond
 
-// RemoveStale removes what ringtaps have left behind that were killed: the
-// events of groups whose owner is gone, and trace instances; and it puts back the
-// settings that they had changed (Settings). Removed names them, "GROUP/EVENT",
-// "instances/NAME" and "SETTING=VALUE". What belongs to living processes or to
-// others than ringtap is not touched. The error joins those of everything
-// that should have been removed and could not, for instance because another
-// program listens to the event. RemoveStale tries again for as long as patience:
-// another ringtap that looks for the same keeps an instance busy for a moment.
+// RemoveStale removes what killed ringtaps have left in tracefs: the events of groups whose
+// owner is dead, and trace instances. It also restores the settings that they had changed
+// (Settings). It never touches anything of living processes or of other programs.
+//
+// removed lists "GROUP/EVENT", "instances/NAME" and "SETTING=VALUE". The error joins the errors
+// for everything that could not be removed, for instance because another program has the event
+// open. RemoveStale retries until patience has passed: another ringtap that cleans up at the
+// same time keeps an instance busy for a moment.
 func (t *FS) RemoveStale(patience time.Duration) (removed []string, err error) {
 	return t.removePatiently(t.isStale, patience)
 }
 
-// RemoveOwn does what RemoveStale does for what this very process has made before it
-// executed a new program (execve(2)), which closed all of its events: the kernel may still be
-// doing that.
+// RemoveOwn is RemoveStale for the things that this process created before it executed a new
+// program (execve(2)). That closed all of its events, but the kernel may still be releasing
+// them.
 func (t *FS) RemoveOwn() (removed []string, err error) {
 	return t.removePatiently(func(name string) bool { return isMine(name) && !t.isLocked(name) }, closePatience)
 }
 
-// removePatiently removes what belongs to the owners that isOwner says yes to, and tries again for as
-// long as patience while something is left.
+// removePatiently removes everything whose owner isOwner accepts. It retries until patience has
+// passed or nothing is left.
 func (t *FS) removePatiently(isOwner func(name string) bool, patience time.Duration) (removed []string, err error) {
 	for end := time.Now().Add(patience); ; {
 		var done []string
@@ -46,7 +46,7 @@ func (t *FS) removePatiently(isOwner func(name string) bool, patience time.Durat
 	}
 }
 
-// removeOf removes what belongs to the owners that isOwner says yes to.
+// removeOf removes everything whose owner isOwner accepts.
 func (t *FS) removeOf(isOwner func(name string) bool) (removed []string, err error) {
 	var errs []error
 	stale := map[string]bool{}
@@ -58,13 +58,13 @@ func (t *FS) removeOf(isOwner func(name string) bool) (removed []string, err err
 		}
 		return known
 	}
-	// Instances go first: an event that is on in one can't be removed.
+	// Instances go first: an event cannot be removed while an instance has it enabled.
 	done, instanceErr := t.removeStaleInstances(isStale)
 	removed = append(removed, done...)
 	if instanceErr != nil {
 		errs = append(errs, instanceErr)
 	}
-	// So do synthetic events, which such an instance may name.
+	// Synthetic events go next; instances may have used them.
 	for _, name := range t.staleSynthetics(isStale) {
 		if err := t.removeSynthetic(name, stalePatience); err != nil {
 			errs = append(errs, err)
@@ -97,14 +97,14 @@ func (t *FS) removeOf(isOwner func(name string) bool) (removed []string, err err
 	return removed, errors.Join(errs...)
 }
 
-// onePiece is a length of lists that the kernel certainly handed out in one piece, of at
-// most a page and consistent (fs/seq_file.c).
+// onePiece is a length up to which the kernel returns a list in one consistent piece: it is
+// below a page (fs/seq_file.c).
 const onePiece = 2048
 
-// readDefinitions reads uprobe_events, kprobe_events or dynamic_events. The kernel hands
-// out a longer list page by page and counts lines to find where the next page begins: a line
-// that goes in between hides another one. So such a list is read until it is the same
-// twice, or for the last time.
+// readDefinitions reads uprobe_events, kprobe_events or dynamic_events. The kernel returns a
+// longer list page by page and finds the next page by counting lines. If a line is removed in
+// between, another line is missed. So a long list is read until two readings are the same, or
+// the tries are used up.
 func (t *FS) readDefinitions(file string) (string, error) {
 	const tries = 20
 	var last string
@@ -121,9 +121,9 @@ func (t *FS) readDefinitions(file string) (string, error) {
 	return last, nil
 }
 
-// definedEvents reads the events out of uprobe_events or kprobe_events, whose
-// lines are "p:GROUP/EVENT PLACE ARGS…", with a number behind r in some. An event
-// with several probes has a line for each.
+// definedEvents parses the events in uprobe_events or kprobe_events. The lines are
+// "p:GROUP/EVENT PLACE ARGS…"; an r may be followed by a number. An event with several probes
+// has a line for each.
 func definedEvents(text string) []EventName {
 	var events []EventName
 	for line := range strings.Lines(text) {

@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// Hist is what one hist trigger of an event has counted
-// (Documentation/trace/histogram.rst).
+// Hist is the content of one hist trigger of an event (Documentation/trace/histogram.rst).
 type Hist struct {
-	Trigger string // as the kernel writes it: "hist:keys=lat.log2:vals=hitcount:…"
+	Trigger string // in the kernel's form: "hist:keys=lat.log2:vals=hitcount:…"
 	Entries []HistEntry
-	Hits    uint64 // hits of the event that were counted
-	Dropped uint64 // hits whose key had no room any more
+	Hits    uint64 // counted hits of the event
+	Dropped uint64 // hits not counted because there was no room for their key
 }
 
 // HistEntry is one key of a Hist.
 type HistEntry struct {
 	Keys   []HistKey
-	Values map[string]uint64 // "hitcount", and what else the trigger adds up
+	Values map[string]uint64 // "hitcount" and the other values that the trigger sums up
 }
 
 // HistKey is one field of a key.
@@ -30,8 +29,8 @@ type HistKey struct {
 	Text string // "4242", "~ 2^12", "bash [1234]"
 }
 
-// Log2 returns n of a key with the modifier .log2, "~ 2^n". The kernel rounds up:
-// of 2^n are the values above 2^(n-1) up to 2^n.
+// Log2 returns n for a key with the modifier .log2, "~ 2^n". The kernel rounds up: such a key
+// counts values above 2^(n-1) up to 2^n.
 func (k *HistKey) Log2() (n int, ok bool) {
 	text, ok := strings.CutPrefix(k.Text, "~ 2^")
 	if !ok {
@@ -41,9 +40,8 @@ func (k *HistKey) Log2() (n int, ok bool) {
 	return n, err == nil && n >= 0 && n <= 64
 }
 
-// Hists reads what the hist triggers of an event have counted, in an instance
-// those of that instance. The error wraps fs.ErrNotExist if the kernel has no
-// such event, or no hist triggers.
+// Hists reads the hist triggers of an event, in this FS or instance. The error wraps
+// fs.ErrNotExist if the kernel has no such event, or no hist triggers.
 func (t *FS) Hists(system, event string) ([]Hist, error) {
 	text, err := os.ReadFile(filepath.Join(t.dir, "events", system, event, "hist"))
 	if err != nil {
@@ -52,8 +50,8 @@ func (t *FS) Hists(system, event string) ([]Hist, error) {
 	return ParseHists(string(text))
 }
 
-// ParseHists reads an event's file "hist", which has the histograms of all
-// triggers of the event. Lines that it doesn't know are passed over.
+// ParseHists parses an event's file "hist", which has the histograms of all its triggers.
+// Unknown lines are ignored.
 func ParseHists(text string) ([]Hist, error) {
 	const info = "# trigger info: "
 	var hists []Hist
@@ -87,11 +85,10 @@ func ParseHists(text string) ([]Hist, error) {
 	return hists, nil
 }
 
-// errHistEntry says that a line is no entry of a histogram.
 var errHistEntry = errors.New("not { KEY: VALUE, … } NAME: NUMBER …")
 
-// parseHistEntry reads "{ name: text, name: text } hitcount: 3  lat: 42". The
-// text of a key may hold anything that a task's name may.
+// parseHistEntry parses "{ name: text, name: text } hitcount: 3  lat: 42". The text of a key
+// may contain any character that a task's name may contain.
 func parseHistEntry(line string) (HistEntry, error) {
 	end := strings.LastIndexByte(line, '}')
 	if end < 0 {

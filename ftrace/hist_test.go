@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/fuzzing"
+	"github.com/ringtap/ringtap/internal/testkit/fuzzing"
 )
 
 // As kernel/trace/trace_events_hist.c of Linux 6.1 writes them: two triggers of one

@@ -13,14 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Instance is a trace instance of this process's own: a trace buffer, a tracer,
-// events, filters and triggers that no one else has
-// (Documentation/trace/ftrace.rst, "Instances"). Its methods may be called by
-// several goroutines.
+// Instance is a trace instance that belongs to this process: it has its own trace buffer,
+// tracer, events, filters and triggers (Documentation/trace/ftrace.rst, "Instances"). Its
+// methods may be called by several goroutines.
 //
-// Its name says who owns it, as a Group's does. If the process dies without
-// closing it, the next NewInstance, NewGroup or RemoveStale of any process
-// removes it, with all that was turned on in it.
+// Its name identifies the owner, like that of a Group. If the process dies without closing it,
+// the next NewInstance, NewGroup or RemoveStale of any process removes it, and everything
+// enabled in it.
 type Instance struct {
 	fs    *FS // the instance's own directory
 	owner *owner
@@ -29,13 +28,12 @@ type Instance struct {
 	closed bool
 }
 
-// NewInstance makes an empty trace instance. It costs the kernel tens of
-// milliseconds and a ring buffer for each CPU. First it removes what RemoveStale
-// removes; what can't be removed does not stop it. The caller must close the
-// instance. The error wraps fs.ErrNotExist if the kernel has no instances, and
+// NewInstance makes an empty trace instance. It takes the kernel tens of milliseconds and a
+// ring buffer for each CPU. It calls RemoveStale first and ignores its errors. The caller must
+// close the instance. The error wraps fs.ErrNotExist if the kernel has no instances, and
 // fs.ErrPermission if the caller may not make one.
 func (t *FS) NewInstance() (*Instance, error) {
-	t.RemoveStale(0) // what it can't remove is no hindrance
+	t.RemoveStale(0) // a leftover that cannot be removed does not matter
 	owner, err := t.own()
 	if err != nil {
 		return nil, fmt.Errorf("make a trace instance: %w", err)
@@ -52,10 +50,9 @@ func (t *FS) NewInstance() (*Instance, error) {
 	return i, nil
 }
 
-// setClock gives the instance the clock of tracefs itself, which the kernel chose
-// so that times of several CPUs can be compared: where their own clocks can't, a
-// new instance would have those nevertheless. Clocks that count no nanoseconds
-// are left alone.
+// setClock gives the instance the clock of the top-level tracefs. The kernel has chosen that
+// clock so that times of different CPUs can be compared. A new instance uses the CPUs' local
+// clocks even if these cannot be compared. Clocks that do not count nanoseconds are not copied.
 func (i *Instance) setClock(top *FS) error {
 	text, err := top.read("trace_clock")
 	if err != nil {
@@ -70,18 +67,16 @@ func (i *Instance) setClock(top *FS) error {
 	return nil
 }
 
-// Name is the instance's name in the directory instances.
+// Name returns the instance's name in the directory instances.
 func (i *Instance) Name() string { return i.owner.name }
 
-// FS is the instance's directory, which has the same files as tracefs itself
-// where they make sense: events with their filters, triggers and histograms,
-// trace_pipe, per_cpu. What is global in the kernel it lacks, for instance
-// uprobe_events, kprobe_events, synthetic_events.
+// FS returns the instance's directory. It has most files of tracefs: events with their filters,
+// triggers and histograms, trace_pipe, per_cpu. It lacks files that are global in the kernel,
+// for instance uprobe_events, kprobe_events and synthetic_events.
 func (i *Instance) FS() *FS { return i.fs }
 
-// Write puts value into the named file in the place of what it holds, as
-// "echo value > name" does: Write("events/sched/enable", "1"). The error is that
-// of the kernel, with the file and the value.
+// Write replaces the content of the named file, like "echo value > name":
+// Write("events/sched/enable", "1"). The error is the kernel's, with the file and the value.
 func (i *Instance) Write(name, value string) error {
 	if name == "current_tracer" || name == "buffer_size_kb" {
 		i.expandTop()
@@ -89,29 +84,28 @@ func (i *Instance) Write(name, value string) error {
 	return i.fs.write(name, value, os.O_TRUNC)
 }
 
-// expandTop has the kernel give tracefs's own buffer its full size, as the first
-// use of any event does. Before Linux 6.7 there is one note in the kernel that
-// this was done, and a tracer or a new size in an instance sets the note without
-// doing it: whoever came next would have to do with 7 KiB.
+// expandTop makes the kernel give the top-level trace buffer its full size, as the first use of
+// any event does. Before Linux 6.7 the kernel has one global flag that this was done. Setting a
+// tracer or a size in an instance sets the flag without doing it. Then the next user of the
+// top-level buffer would get only 7 KiB.
 func (i *Instance) expandTop() {
 	top := At(filepath.Dir(filepath.Dir(i.fs.dir)))
 	if size, err := top.read("buffer_size_kb"); err == nil && strings.Contains(size, "expanded") {
-		// Whatever is written to the switch of an event does it; all of ours
-		// are off.
+		// Any write to an event's enable file expands the buffer; all of our events are off.
 		i.fs.write("events/enable", "0", os.O_TRUNC)
 	}
 }
 
-// Append adds value to what the named file holds, as "echo value >> name" does:
-// to lists such as set_ftrace_filter, and triggers.
+// Append appends value to the named file, like "echo value >> name". Use it for triggers and
+// for lists such as set_ftrace_filter.
 func (i *Instance) Append(name, value string) error { return i.fs.write(name, value, os.O_APPEND) }
 
 // Read returns the text of the named file, without the newline at its end.
 func (i *Instance) Read(name string) (string, error) { return i.fs.read(name) }
 
-// Close removes the instance and everything in it. No file of it may be open
-// any more; the kernel lets go of perf and of readers late, so Close waits for
-// up to a second. If it fails, it can be called again.
+// Close removes the instance and everything in it. None of its files may be open. The kernel
+// releases perf events and readers late, so Close waits for up to a second. If it fails, it can
+// be called again.
 func (i *Instance) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -126,8 +120,8 @@ func (i *Instance) Close() error {
 	return nil
 }
 
-// removeInstance removes the directory of a trace instance. The kernel turns
-// off what is on in it.
+// removeInstance removes the directory of a trace instance. The kernel turns off everything
+// that is enabled in it.
 func removeInstance(dir string, patience time.Duration) error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		err := unix.Rmdir(dir)
@@ -144,21 +138,20 @@ func removeInstance(dir string, patience time.Duration) error {
 	}
 }
 
-// write writes value to a file in one system call, as the kernel's parsers of
-// commands want it.
+// write writes value to a file in one system call, as the kernel's command parsers require.
 func (t *FS) write(name, value string, flags int) error {
 	file, err := os.OpenFile(filepath.Join(t.dir, name), os.O_WRONLY|flags, 0)
 	if err != nil {
 		return err
 	}
 	if value != "" && !strings.HasSuffix(value, "\n") {
-		// As echo(1) does. A last word without an end is read when the file is
-		// closed, and what is wrong with it then remains unsaid.
+		// As echo(1) does. Without a newline, the kernel reads the last word only when the file
+		// is closed, and then reports no error.
 		value += "\n"
 	}
 	_, err = file.WriteString(value)
 	if closeErr := file.Close(); err == nil {
-		err = closeErr // set_ftrace_filter is put into force by its close
+		err = closeErr // set_ftrace_filter takes effect when it is closed
 	}
 	if err != nil {
 		return fmt.Errorf("%q: %w", strings.TrimSuffix(value, "\n"), err)

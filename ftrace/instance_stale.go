@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// removeStaleInstances removes the instances that isStale says are. What they
-// hold of a journal is put back before.
+// removeStaleInstances removes the instances for which isStale is true. Settings in their
+// journals are restored first.
 func (t *FS) removeStaleInstances(isStale func(name string) bool) (removed []string, err error) {
 	var errs []error
 	if t.hasStaleJournal(isStale) {
@@ -18,12 +18,12 @@ func (t *FS) removeStaleInstances(isStale func(name string) bool) (removed []str
 			errs = append(errs, err)
 			lock.Close()
 		}
-		// Else another ringtap puts the settings back, or found that it can't.
+		// Otherwise another ringtap is restoring the settings, or could not.
 	}
 	for _, name := range t.instances(isStale) {
 		dir := filepath.Join(t.dir, "instances", name)
 		if len(At(dir).readJournal()) > 0 {
-			continue // not put back
+			continue // its settings were not restored
 		}
 		if err := t.removeStaleInstance(dir); err != nil {
 			errs = append(errs, err)
@@ -34,7 +34,7 @@ func (t *FS) removeStaleInstances(isStale func(name string) bool) (removed []str
 	return removed, errors.Join(errs...)
 }
 
-// instances lists the instances whose names are wanted. A kernel without
+// instances returns the names of the instances for which want is true. A kernel without
 // instances has no such directory.
 func (t *FS) instances(want func(name string) bool) []string {
 	dirs, _ := os.ReadDir(filepath.Join(t.dir, "instances"))
@@ -56,9 +56,8 @@ func (t *FS) hasStaleJournal(isStale func(name string) bool) bool {
 	return false
 }
 
-// putBackStale puts back what the journals of stale instances hold, and removes
-// those instances whose journal has been acted upon. The caller has the lock of
-// the settings.
+// putBackStale restores the settings in the journals of stale instances, and removes the
+// instances whose journal was restored. The caller must hold the settings lock.
 func (t *FS) putBackStale(isStale func(name string) bool) (restored []string, err error) {
 	var errs []error
 	for _, name := range t.instances(isStale) {
@@ -82,7 +81,6 @@ func (t *FS) putBackStale(isStale func(name string) bool) (restored []string, er
 	return restored, errors.Join(errs...)
 }
 
-// removeStaleInstance removes an instance whose owner could not do so.
 func (t *FS) removeStaleInstance(dir string) error {
 	triggers := t.removeTriggers(dir)
 	if err := removeInstance(dir, stalePatience); err != nil {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// removeTriggers removes the triggers of events of ours in the instance in dir. The kernel
-// keeps an instance as long as a trigger in it has variables, and a trigger as long
-// as another one names its variables or its synthetic event.
+// removeTriggers removes the triggers of ringtap's events in the instance in dir. The kernel
+// keeps an instance as long as one of its triggers has variables. It keeps a trigger as long as
+// another one uses its variables or its synthetic event.
 func (t *FS) removeTriggers(dir string) error {
 	events, err := t.availableEvents()
 	if err != nil {
@@ -22,8 +22,7 @@ func (t *FS) removeTriggers(dir string) error {
 			files = append(files, filepath.Join(dir, "events", e.System, e.Name, "trigger"))
 		}
 	}
-	// Which trigger names which follows from their texts, but that is for the
-	// kernel to read: a round that removes some may let go of others.
+	// We do not parse which trigger uses which. Each round may make more of them removable.
 	for {
 		removed, left := 0, []error(nil)
 		for _, file := range files {
@@ -37,16 +36,16 @@ func (t *FS) removeTriggers(dir string) error {
 	}
 }
 
-// removeTriggersOf removes the triggers in an event's file "trigger", and returns
-// how many. It truncates the file, which removes all hist triggers that no other one
-// names (hist_unreg_all in kernel/trace/trace_events_hist.c). Linux 7.3 does not take
-// back the text that it prints of some: "common_cpucommon_cpu".
+// removeTriggersOf removes the triggers in an event's file "trigger", and returns how many. It
+// truncates the file, which removes all hist triggers that no other trigger uses
+// (hist_unreg_all in kernel/trace/trace_events_hist.c). Removing them by their text would fail:
+// Linux 7.3 does not accept some texts that it prints, such as "common_cpucommon_cpu".
 func removeTriggersOf(file string) (removed int, err error) {
 	before, err := readTriggers(file)
 	if len(before) == 0 || err != nil {
 		return 0, err
 	}
-	// The kernel looks at O_TRUNC when the file is opened; truncate(2) does nothing.
+	// The kernel checks for O_TRUNC when the file is opened; truncate(2) has no effect.
 	if err := At(filepath.Dir(file)).write("trigger", "", os.O_TRUNC); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, fmt.Errorf("remove triggers: %w", err)
 	}
@@ -57,8 +56,8 @@ func removeTriggersOf(file string) (removed int, err error) {
 	return len(before) - len(left), err
 }
 
-// readTriggers returns the triggers in an event's file "trigger". There are none where
-// another ringtap was faster and removed the event.
+// readTriggers returns the triggers in an event's file "trigger". If another ringtap has
+// already removed the event, there are none.
 func readTriggers(file string) ([]string, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -67,8 +66,8 @@ func readTriggers(file string) ([]string, error) {
 	return triggersOf(string(text)), err
 }
 
-// triggersOf returns the lines with a trigger. Without any, the file lists what there
-// could be.
+// triggersOf returns the lines that are triggers. If there are none, the file lists the
+// available trigger commands.
 func triggersOf(text string) []string {
 	var triggers []string
 	for line := range strings.Lines(text) {

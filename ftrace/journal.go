@@ -10,39 +10,39 @@ import (
 	"strings"
 )
 
-// The journal of Settings notes what settings of tracefs were before they were
-// changed, so that another process can put them back if this one is killed.
+// The journal of Settings records the values of tracefs settings before they are changed, so
+// that another process can restore them if this one is killed.
 //
-// It is kept in tracefs itself: as marks (trace_marker) in the trace buffer of an
-// instance of the process's own. A file in /run would be the usual place, and a
-// worse one. It would have to be made so that nobody can put a link or a file of
-// his own there. It would outlive the settings over a reboot on hosts whose /run
-// is no tmpfs. It would be another file in every container, while tracefs is one
-// and the same for all: a ringtap in a container that is killed together with its
-// /run could never be put right from the host. And it would need a rule of its
-// own for who owns it, while an instance has one already: the journal is what a
-// dead ringtap's instance holds, and who removes the instance reads it first.
+// It is kept in tracefs itself: as marks (trace_marker) in the trace buffer of an instance that
+// the process creates. The usual place would be a file in /run, but that is worse:
 //
-// The marks stay until they have been acted upon: they are read from the file
-// trace, which takes nothing away, and vanish with the instance.
+//   - It must be created so that nobody can plant a link or a file.
+//   - If /run is no tmpfs, it would outlive a reboot, and the settings would not.
+//   - Each container has its own /run, but all share one tracefs. If a ringtap and its container
+//     are killed together with that /run, the host could never restore the settings.
+//   - It would need its own ownership rule. An instance has one: the journal is in a dead
+//     ringtap's instance, and the process that removes the instance reads it first.
+//
+// The marks stay until the settings are restored: reading the file trace does not consume them,
+// and they vanish with the instance.
 //
 // A mark is one line:
 //
 //	ringtap-journal SEQUENCE PART/PARTS KIND NAME "TEXT"
 //
-// KIND is "before", written before the setting is changed the first time, or
-// "now", what it was found to be after a change. TEXT is quoted as Go does.
+// KIND is "before", written before the setting is changed for the first time, or "now", the
+// value read back after a change. TEXT is quoted in Go syntax.
 const journalMark = "ringtap-journal "
 
-// journalPart is how much text a mark holds, so that it fits the 1024 bytes that
-// trace_marker takes at once however many of them are escaped.
+// journalPart is how many bytes of text a mark holds. Even if all of them are escaped, the mark
+// fits the 1024 bytes that trace_marker accepts per write.
 const journalPart = 200
 
-// maxParts bounds a text: the names of all functions of a kernel fit.
+// maxParts is the largest number of parts of one text. The names of all functions of a kernel fit.
 const maxParts = 1 << 14
 
-// journal is where notes are written. It has a few kilobytes for each CPU unless
-// more is needed.
+// journal is the trace instance whose buffer holds the notes about changed settings: see
+// journalMark. The buffer starts with a few kilobytes for each CPU, and grows if necessary.
 type journal struct {
 	*Instance
 	size     int // bytes written
@@ -50,26 +50,25 @@ type journal struct {
 	sequence int
 }
 
-// note is what a journal holds about a setting.
+// note has the values of one setting, before and after it was changed.
 type note struct {
 	name   string
 	before string
-	now    string // what it was made; "" if that is not known
+	now    string // the value after the last change; "" if unknown
 }
 
-// openJournal makes an empty journal.
 func (t *FS) openJournal() (*journal, error) {
 	instance, err := t.NewInstance()
 	if err != nil {
 		return nil, err
 	}
 	j := &journal{Instance: instance}
-	// An instance inherits the options of tracefs. Lines without their context
-	// are shorter; what is full must say so and not forget.
+	// An instance inherits the options of tracefs. Lines without context are shorter. If the
+	// buffer is full, writing must fail instead of overwriting.
 	for _, option := range [][2]string{{"markers", "1"}, {"overwrite", "0"}, {"context-info", "0"},
 		{"raw", "0"}, {"hex", "0"}, {"bin", "0"}, {"stacktrace", "0"}, {"userstacktrace", "0"}} {
 		if !instance.fs.Has("options/" + option[0]) {
-			continue // in another kernel it has another name
+			continue // the option has another name in some kernels
 		}
 		if err := instance.Write("options/"+option[0], option[1]); err != nil {
 			j.Close()
@@ -79,7 +78,7 @@ func (t *FS) openJournal() (*journal, error) {
 	return j, nil
 }
 
-// write notes a text and makes sure that it is there.
+// write writes a text and verifies that it is in the buffer.
 func (j *journal) write(kind, name, text string) error {
 	parts := max(1, (len(text)+journalPart-1)/journalPart)
 	if parts > maxParts {
@@ -114,9 +113,8 @@ func (j *journal) write(kind, name, text string) error {
 	return fmt.Errorf("note what %s is: the kernel's trace buffer did not keep it", name)
 }
 
-// readJournal reads the notes in an instance's trace buffer, in the order in
-// which settings were changed. An instance without a journal has none; its trace,
-// which may be long, is not read.
+// readJournal reads the notes in an instance's trace buffer, in the order in which settings
+// were changed. If the instance is no journal, its trace, which may be long, is not read.
 func (t *FS) readJournal() []note {
 	context, _ := t.read("options/context-info")
 	tracer, _ := t.read("current_tracer")
@@ -130,8 +128,8 @@ func (t *FS) readJournal() []note {
 	return parseJournal(text)
 }
 
-// parseJournal reads notes out of the text of a trace. A note that is not whole
-// is passed over: its writer was killed before it changed anything.
+// parseJournal parses the notes in the text of a trace. Incomplete notes are skipped: their
+// writer was killed before it changed the setting.
 func parseJournal(text string) []note {
 	type entry struct {
 		kind, name string

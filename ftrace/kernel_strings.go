@@ -9,25 +9,26 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
-// KernelStrings reads the texts whose addresses events may hold in place of the
-// text itself: the file printk_formats. They serve PrintOptions.KernelString.
+// KernelStrings reads the file printk_formats: texts that some events record only by address.
+// Use it for printfmt.Options.KernelString.
 func (t *FS) KernelStrings() (map[uint64]string, error) {
 	text, err := os.ReadFile(filepath.Join(t.dir, "printk_formats"))
 	if err != nil {
 		return nil, fmt.Errorf("read the texts of the kernel's events: %w", err)
 	}
-	return parseKernelStrings(text), nil
+	return ParseKernelStrings(text), nil
 }
 
-// parseKernelStrings reads lines such as
+// ParseKernelStrings parses the text of the file printk_formats, with the texts by address. Its
+// lines are such as
 //
 //	0xffffffff8281942f : "thaw_processes"
 //
-// and passes over what isn't one.
-func parseKernelStrings(text []byte) map[uint64]string {
+// Other lines are skipped.
+func ParseKernelStrings(text []byte) map[uint64]string {
 	found := make(map[uint64]string)
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for lines.Scan() {

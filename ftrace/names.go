@@ -6,15 +6,15 @@ import (
 	"strconv"
 )
 
-// Limits of the kernel's names, without the zero byte (MAX_EVENT_NAME_LEN and
-// MAX_ARG_NAME_LEN in kernel/trace/trace_probe.h).
+// Limits of the kernel's names, without the NUL byte (MAX_EVENT_NAME_LEN and MAX_ARG_NAME_LEN
+// in kernel/trace/trace_probe.h).
 const (
 	MaxEventName = 63
 	MaxArgName   = 31
 )
 
-// FreeEventName makes the name of an event one that is not taken, as perf probe does:
-// malloc, malloc_1, malloc_2. The name that it returns is taken from then on.
+// FreeEventName returns an event name that is not taken, as perf probe does: malloc, malloc_1,
+// malloc_2. It adds the name to taken.
 func FreeEventName(name string, taken map[string]bool) string {
 	free := name
 	for n := 1; taken[free]; n++ {
@@ -24,8 +24,8 @@ func FreeEventName(name string, taken map[string]bool) string {
 	return free
 }
 
-// FreeArgName makes the name of a parameter one that no argument has yet: a Go function
-// may have several that are called _.
+// FreeArgName returns an argument name that is not taken: a Go function may have several
+// parameters called _.
 func FreeArgName(name string, taken []FetchArg) string {
 	free := name[:min(len(name), MaxArgName)]
 	for n := 2; slices.ContainsFunc(taken, func(a FetchArg) bool { return a.Name == free }); n++ {
@@ -34,13 +34,14 @@ func FreeArgName(name string, taken []FetchArg) string {
 	return free
 }
 
-// withNumber is a name with a number, short enough.
-func withNumber(name string, n, most int) string {
+// withNumber returns name with the suffix _n. It shortens name so that the result has
+// at most maxLen bytes.
+func withNumber(name string, n, maxLen int) string {
 	suffix := "_" + strconv.Itoa(n)
-	return name[:min(len(name), most-len(suffix))] + suffix
+	return name[:min(len(name), maxLen-len(suffix))] + suffix
 }
 
-// CheckArgNames refuses two arguments of one name, as the kernel does.
+// CheckArgNames returns an error if two arguments have the same name, which the kernel rejects.
 func CheckArgNames(args []FetchArg) error {
 	seen := make(map[string]bool, len(args))
 	for _, a := range args {

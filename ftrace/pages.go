@@ -12,17 +12,17 @@ import (
 type Entry struct {
 	CPU  int
 	Time uint64 // nanoseconds of the buffer's trace_clock
-	// Lost is how many records of this CPU are missing right before this one,
-	// because they were overwritten before they could be read; LostSome if the
-	// kernel does not say how many.
+	// Lost is the number of records of this CPU that are missing right before this one, because
+	// they were overwritten before they were read. It is LostSome if the kernel does not say
+	// how many.
 	Lost uint64
-	Raw  []byte // the record, from its common_type on; at most 4 KiB
+	Raw  []byte // the record, starting with its common_type; at most 4 KiB
 }
 
-// LostSome is Entry.Lost where the kernel had no room to note the number.
+// LostSome is the value of Entry.Lost if the kernel had no room to store the number.
 const LostSome = ^uint64(0)
 
-// Type is the number of the event, the ID in its format: common_type.
+// Type returns the number of the event, the ID in its format: common_type.
 func (e *Entry) Type() int {
 	if len(e.Raw) < 2 {
 		return 0
@@ -30,7 +30,7 @@ func (e *Entry) Type() int {
 	return int(binary.LittleEndian.Uint16(e.Raw))
 }
 
-// PID is the thread that was running, common_pid.
+// PID returns the thread that was running, common_pid.
 func (e *Entry) PID() int {
 	if len(e.Raw) < 8 {
 		return 0
@@ -38,22 +38,21 @@ func (e *Entry) PID() int {
 	return int(int32(binary.LittleEndian.Uint32(e.Raw[4:])))
 }
 
-// pageLayout says where things are in a page of a trace buffer, as the file
-// events/header_page has it.
+// pageLayout is the layout of a page of a trace buffer, from the file events/header_page.
 type pageLayout struct {
-	commit int // where the number of bytes in use and the flags are
-	data   int // where records begin
-	size   int // of the page, as the kernel hands it out
+	commit int // offset of the number of used bytes, and of the flags
+	data   int // offset of the first record
+	size   int // bytes of a page when it is read
 }
 
-// maxSubBuffer bounds what the kernel may call a page: 64 KiB pages, and ring
-// buffers with larger sub-buffers (Linux 6.8, buffer_subbuf_size_kb).
+// maxSubBuffer limits the page size: there are 64 KiB pages, and ring buffers with larger
+// sub-buffers (Linux 6.8, buffer_subbuf_size_kb).
 const maxSubBuffer = 16 << 20
 
 var errLayout = errors.New("the description of trace buffer pages makes no sense")
 
-// parsePageLayout reads events/header_page, whose lines are
-// "field: u64 timestamp;	offset:0;	size:8;	signed:0;".
+// parsePageLayout parses events/header_page. Its lines are "field: u64 timestamp; offset:0;
+// size:8; signed:0;".
 func parsePageLayout(text string) (pageLayout, error) {
 	layout := pageLayout{commit: -1, data: -1}
 	for line := range strings.Lines(text) {
@@ -83,8 +82,8 @@ func parsePageLayout(text string) (pageLayout, error) {
 	return layout, nil
 }
 
-// Kinds of entries in a page (events/header_event; include/linux/ring_buffer.h,
-// enum ring_buffer_type). Up to lengthInHead the kind is the length in words.
+// Kinds of entries in a page (events/header_event; include/linux/ring_buffer.h, enum
+// ring_buffer_type). Up to lengthInHead, the kind is the entry's length in words.
 const (
 	lengthInHead = 28
 	kindPadding  = 29
@@ -92,16 +91,16 @@ const (
 	kindStamp    = 31
 )
 
-// Flags in the commit of a page (kernel/trace/ring_buffer.c).
+// Flags in the commit field of a page (kernel/trace/ring_buffer.c).
 const (
 	missedEvents = 1 << 31
-	missedStored = 1 << 30 // how many is said behind the last record
+	missedStored = 1 << 30 // the number is stored after the last record
 	commitMask   = 1<<20 - 1
 	deltaBits    = 27
 	stampBits    = 59
 )
 
-// appendPage appends the records of a page. Their bytes are those of the page.
+// appendPage appends the records of a page. They share the page's memory.
 func (l pageLayout) appendPage(entries []Entry, page []byte, cpu int) ([]Entry, error) {
 	if len(page) < l.data {
 		return entries, fmt.Errorf("a page of the trace buffer has %d bytes", len(page))
@@ -124,7 +123,7 @@ func (l pageLayout) appendPage(entries []Entry, page []byte, cpu int) ([]Entry, 
 	for len(data) >= 4 {
 		head := binary.LittleEndian.Uint32(data)
 		kind, delta := head&31, uint64(head>>5)
-		length := int(kind) * 4 // of what follows the head
+		length := int(kind) * 4 // of the data after the header
 		extra := uint64(0)
 		if kind == 0 || kind > lengthInHead {
 			if len(data) < 8 {
@@ -136,20 +135,20 @@ func (l pageLayout) appendPage(entries []Entry, page []byte, cpu int) ([]Entry, 
 		case kind == kindPadding && delta == 0:
 			return entries, nil // the rest of the page is empty
 		case kind == kindPadding:
-			length = int(min(extra, maxSubBuffer)) // counted from behind the head
+			length = int(min(extra, maxSubBuffer)) // without the header
 		case kind == kindExtend:
 			now += extra<<deltaBits + delta
 			length = 4
 		case kind == kindStamp:
-			// The five bits above come from the last time, which the clock may
-			// have taken over the edge.
+			// The upper five bits come from the last time. The clock may have overflowed into
+			// them since.
 			stamp := extra<<deltaBits + delta | now&^(1<<stampBits-1)
 			if stamp < now {
 				stamp += 1 << stampBits
 			}
 			now, length = stamp, 4
 		case kind == 0:
-			length = int(min(extra, maxSubBuffer)) // with the word that says so
+			length = int(min(extra, maxSubBuffer)) // includes the length word itself
 		}
 		if length < 4 || 4+length > len(data) {
 			return entries, fmt.Errorf("a record of %d bytes, where %d are left in the page of the trace buffer", length, len(data)-4)

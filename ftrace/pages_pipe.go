@@ -13,22 +13,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pipe takes records out of a trace buffer as they come, in the order of time
-// over all CPUs. Its methods are for one goroutine.
+// Pipe reads and consumes the records of a trace buffer, in time order over all CPUs. Its
+// methods must be called by one goroutine.
 //
-// It reads the pages of per_cpu/cpuN/trace_pipe_raw and not the text of
-// trace_pipe. For that there are four reasons. The kernel looks up two symbols
-// and prints some ninety bytes for each record of 28, a page of text for each
-// system call: of 150,000 calls of vfs_read by dd bs=1, on an emulated Linux 6.1
-// with two CPUs, cat(1) of trace_pipe lost 54,810 and took 49 s of CPU; ringtap
-// functrace lost none and took 20. The name of a task may hold a line break, which
-// in the text looks like the end of a line. A page says how many records are
-// missing before it, and where. And what is not shown need not be printed first.
+// It reads the pages of per_cpu/cpuN/trace_pipe_raw, not the text of trace_pipe, for four
+// reasons:
+//
+//   - Text is slow. For each record of 28 bytes the kernel looks up two symbols and prints some
+//     ninety bytes, one page of text per system call. With 150,000 calls of vfs_read by dd bs=1,
+//     on an emulated Linux 6.1 with two CPUs, cat(1) of trace_pipe lost 54,810 and took 49 s of
+//     CPU time; ringtap functrace lost none and took 20 s.
+//   - A task's name may contain a newline, which looks like the end of a line in the text.
+//   - A page says how many records are missing before it, and where.
+//   - Records that are not shown need not be printed.
 type Pipe struct {
 	fs     *FS
 	layout pageLayout
 	cpus   []*cpuPipe
-	// seen is the latest time that was read before the present round.
+	// seen is the latest time that was read before the current round.
 	seen uint64
 }
 
@@ -36,16 +38,15 @@ type Pipe struct {
 type cpuPipe struct {
 	cpu     int
 	fd      int
-	entries []Entry // read and not yet handed on
-	latest  uint64  // time that was read
+	entries []Entry // read but not yet delivered
+	latest  uint64  // latest time that was read
 }
 
-// maxPages is how many pages of a CPU are read before another CPU has its turn.
+// maxPages is how many pages of one CPU are read before the next CPU's.
 const maxPages = 256
 
-// OpenPipe starts to take records out of the trace buffer of an instance, or of
-// tracefs itself, where they are everyone's. The caller must close the pipe,
-// that of an instance before the instance.
+// OpenPipe starts to read the trace buffer of an instance. On the top-level tracefs, it takes
+// records away from other readers. The caller must close the pipe before the instance.
 func (t *FS) OpenPipe() (*Pipe, error) {
 	text, err := t.headerPage()
 	if err != nil {
@@ -80,8 +81,7 @@ func (t *FS) OpenPipe() (*Pipe, error) {
 	return p, nil
 }
 
-// headerPage reads events/header_page, which only tracefs itself has in some
-// kernels.
+// headerPage reads events/header_page. On some kernels only the top-level tracefs has it.
 func (t *FS) headerPage() (string, error) {
 	text, err := t.read("events/header_page")
 	if errors.Is(err, os.ErrNotExist) {
@@ -90,7 +90,7 @@ func (t *FS) headerPage() (string, error) {
 	return text, err
 }
 
-// Close ends the reading.
+// Close stops reading.
 func (p *Pipe) Close() error {
 	for _, c := range p.cpus {
 		unix.Close(c.fd)
@@ -99,11 +99,10 @@ func (p *Pipe) Close() error {
 	return nil
 }
 
-// Read reads what is in the buffer and hands on what was there at the time of
-// the call before: of that it is known that nothing earlier comes any more. next
-// is the record after e on the same CPU, or nil if there is none yet. Both are
-// good until hand returns; its error ends Read. More says that much has come,
-// so that the next call should not wait.
+// Read reads the buffer and calls hand with the records that the previous call had seen: no
+// earlier ones can arrive any more. next is the record after e on the same CPU, or nil if there
+// is none yet. Both are valid until hand returns. If hand returns an error, Read returns it. If
+// more is true, there is a backlog, and the next call should not wait.
 func (p *Pipe) Read(hand func(e, next *Entry) error) (more bool, err error) {
 	safe, latest := p.seen, p.seen
 	for _, c := range p.cpus {
@@ -114,15 +113,14 @@ func (p *Pipe) Read(hand func(e, next *Entry) error) (more bool, err error) {
 		latest = max(latest, c.latest)
 		if pages == maxPages {
 			more = true
-			safe = min(safe, c.latest) // the CPU has more
+			safe = min(safe, c.latest) // the CPU has more records
 		}
 	}
 	p.seen = latest
 	return more, p.hand(safe, hand)
 }
 
-// Drain hands on all that is left in the buffer. Nothing may be traced into it
-// any more.
+// Drain calls hand with all remaining records. Tracing must have stopped.
 func (p *Pipe) Drain(hand func(e, next *Entry) error) error {
 	for {
 		more, err := p.Read(hand)
@@ -135,8 +133,8 @@ func (p *Pipe) Drain(hand func(e, next *Entry) error) error {
 	}
 }
 
-// DrainUntil hands on all that was recorded up to a time of the buffer's trace_clock, which is
-// past. What came later stays for the next call: it may be records of the reading itself.
+// DrainUntil calls hand with all records up to until, a past time of the buffer's trace_clock.
+// Later records stay for the next call: they may come from the reading itself.
 func (p *Pipe) DrainUntil(until uint64, hand func(e, next *Entry) error) error {
 	for _, c := range p.cpus {
 		for pages := 1; pages > 0 && c.latest <= until; {
@@ -149,9 +147,9 @@ func (p *Pipe) DrainUntil(until uint64, hand func(e, next *Entry) error) error {
 	return p.hand(until, hand)
 }
 
-// hand hands on the records up to a time, the earliest first.
+// hand delivers the records up to a time, the earliest first.
 func (p *Pipe) hand(until uint64, hand func(e, next *Entry) error) error {
-	at := make([]int, len(p.cpus)) // the first that is not handed on
+	at := make([]int, len(p.cpus)) // indexes of the first records not yet delivered
 	defer func() {
 		for i, c := range p.cpus {
 			c.entries = slices.Delete(c.entries, 0, at[i])
@@ -180,10 +178,10 @@ func (p *Pipe) hand(until uint64, hand func(e, next *Entry) error) error {
 	}
 }
 
-// read reads the pages that are there, up to so many.
-func (c *cpuPipe) read(layout pageLayout, most int) (pages int, err error) {
-	for ; pages < most; pages++ {
-		page := make([]byte, layout.size) // its records stay in use
+// read reads the pages that are ready, at most maxPages, and returns how many it read.
+func (c *cpuPipe) read(layout pageLayout, maxPages int) (pages int, err error) {
+	for ; pages < maxPages; pages++ {
+		page := make([]byte, layout.size) // not reused: the records point into it
 		n, err := unix.Read(c.fd, page)
 		switch {
 		case err == unix.EINTR:
@@ -204,9 +202,8 @@ func (c *cpuPipe) read(layout pageLayout, most int) (pages int, err error) {
 	return pages, nil
 }
 
-// Lost is how many records the buffer has lost since it was last cleared:
-// overwritten before they were read, or without room (the files
-// per_cpu/cpuN/stats).
+// Lost returns how many records the buffer has lost since it was last cleared
+// (per_cpu/cpuN/stats). They were overwritten before they were read, or there was no room.
 func (p *Pipe) Lost() (uint64, error) {
 	var lost uint64
 	for _, c := range p.cpus {
@@ -219,7 +216,7 @@ func (p *Pipe) Lost() (uint64, error) {
 	return lost, nil
 }
 
-// bufferStats reads the numbers of a CPU's trace buffer, by the kernel's names.
+// bufferStats reads the counts of a CPU's trace buffer, by the kernel's names.
 func (t *FS) bufferStats(cpu int) (map[string]uint64, error) {
 	file, err := os.Open(filepath.Join(t.dir, "per_cpu", fmt.Sprintf("cpu%d", cpu), "stats"))
 	if err != nil {

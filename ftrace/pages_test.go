@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/fuzzing"
+	"github.com/ringtap/ringtap/internal/testkit/fuzzing"
 )
 
 const headerPage61 = `	field: u64 timestamp;	offset:0;	size:8;	signed:0;

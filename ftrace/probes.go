@@ -8,19 +8,19 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// Probe is one place of a set of events.
+// Probe is one place to probe.
 type Probe struct {
-	Event     string // its name
+	Event     string // name of the event
 	Place     string // see Dynamic
 	Return    bool
 	Args      []FetchArg
 	MaxActive int // see Dynamic
 }
 
-// dynamic is the probe as the kernel takes it.
+// dynamic returns the probe's definition for the kernel.
 func (p *Probe) dynamic() Dynamic {
 	words := make([]string, len(p.Args))
 	for i, a := range p.Args {
@@ -33,8 +33,8 @@ func (p *Probe) dynamic() Dynamic {
 	return d
 }
 
-// fields says what the records of a probe hold. Those of probes with the same
-// fields can be of one event.
+// fields returns a key for the layout of a probe's records. Probes with the same key can share
+// an event.
 func (p *Probe) fields() string {
 	words := []string{fmt.Sprint(p.Return)}
 	for _, a := range p.Args {
@@ -43,27 +43,27 @@ func (p *Probe) fields() string {
 	return strings.Join(words, " ")
 }
 
-// ProbeOptions say how probes are defined.
+// ProbeOptions are the options of DefineProbes.
 type ProbeOptions struct {
-	Tracefs *FS    // nil: the mounted one; if there is none it is mounted, and stays
+	Tracefs *FS    // nil: the mounted one; if there is none, it is mounted and stays mounted
 	File    string // "uprobe_events" or "kprobe_events"
-	Filter  string // that is tried on the events; "" for none
-	// Merge lets probes with the same fields share an event, which is named as
-	// the first of them, where the kernel can do it (see FS.AddsPlaces).
+	Filter  string // tested on the events; "" for none
+	// Merge lets probes with the same fields share an event if the kernel supports it (see
+	// FS.AddsPlaces). The event is named after the first of them.
 	Merge  bool
 	Logger *slog.Logger // nil discards
 }
 
-// Probes are probes that the kernel knows.
+// Probes are probes that are defined in the kernel.
 type Probes struct {
-	Formats []*Format // of the events, one for each probe in their order, unless merged
-	Group   *Group    // that has them, to be closed after their perf events
+	Formats []*Format // one for each probe, in order, unless merged
+	Group   *Group    // the events' group; close it after their perf events
 	Merged  bool      // some probes share an event
 }
 
-// DefineProbes defines an event for each probe. After an error nothing stays defined;
-// it is a *FilterError if the filter is wrong, or a *DefinitionError if the kernel
-// does not take a probe. IsUnavailable tells other reasons.
+// DefineProbes defines an event for each probe. On an error, nothing stays defined. The error
+// is a *FilterError if the filter is wrong, and a *DefinitionError if the kernel rejects a
+// probe. See IsUnavailable for other errors.
 func DefineProbes(probes []Probe, o ProbeOptions) (*Probes, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -74,7 +74,7 @@ func DefineProbes(probes []Probe, o ProbeOptions) (*Probes, error) {
 			return nil, err
 		}
 		if mounted {
-			// It stays: another tracer may use it by the time this one ends.
+			// It stays mounted: another tracer may use it by the time this process ends.
 			o.Logger.Info("tracefs was not mounted and now is", "at", tracefs.Dir())
 		}
 		o.Tracefs = tracefs
@@ -93,11 +93,11 @@ func DefineProbes(probes []Probe, o ProbeOptions) (*Probes, error) {
 	return s, nil
 }
 
-// define defines an event for each probe, or merged for each kind of record that
-// there is. Of those that have the same fields the first tries the filter.
+// define defines an event for each probe or, if merged, for each record layout. The filter is
+// tested on the first event of each layout.
 func (s *Probes) define(probes []Probe, o *ProbeOptions) error {
 	merge := o.Merge && o.Tracefs.AddsPlaces()
-	known := make(map[string]string) // by fields, the first event that has them
+	known := make(map[string]string) // the first event of each layout
 	for i := range probes {
 		p := &probes[i]
 		d := p.dynamic()
@@ -137,8 +137,8 @@ func (s *Probes) define(probes []Probe, o *ProbeOptions) error {
 	return nil
 }
 
-// sign gives the field of a signed bit field its sign. The kernel's filters compare it without,
-// so that filters whose result depends on the sign are refused.
+// sign marks the field of a signed bit field. The kernel's filters compare it as unsigned, so
+// filters whose result depends on the sign are rejected.
 func (a *FetchArg) sign(format *Format, filter string) error {
 	field := format.Field(a.Name)
 	var width int
@@ -153,8 +153,8 @@ func (a *FetchArg) sign(format *Format, filter string) error {
 	return nil
 }
 
-// IsUnavailable tells whether an error says that tracefs, or its file of events,
-// can't be had, and not that the kernel dislikes what was written to it.
+// IsUnavailable reports whether err means that tracefs or its file of dynamic events is missing
+// or not accessible, and not that the kernel rejected a definition.
 func IsUnavailable(err error) bool {
 	if errors.As(err, new(*DefinitionError)) {
 		return errors.Is(err, fs.ErrPermission) // lockdown

@@ -9,22 +9,21 @@ import (
 	"strings"
 )
 
-// UserArgs puts what the kernel knows in the place of what only ringtap knows:
+// UserArgs translates arguments into the form that the kernel understands:
 //
 //   - $argN becomes the register or the stack word that holds the Nth integer or
 //     pointer argument at the entry of a C function (System V psABI for amd64;
 //     AAPCS64 for arm64; System V psABI for i386, all on the stack). Floating point
 //     arguments are not counted.
-//   - $stackN of a 32-bit program becomes the word of 32 bits that it is there.
-//   - The assembler's names of registers (%rdi, %edi, %dil; %w0) become the
-//     kernel's. Of a part of a register that part is printed, unless the argument
-//     has a type.
-//   - amd64's argument registers on arm64 become those of the same arguments.
+//   - $stackN of a 32-bit program becomes the Nth 32-bit word of the stack.
+//   - Assembler names of registers (%rdi, %edi, %dil; %w0) become the kernel's names. If a name
+//     means a part of a register, only that part is printed, unless the argument has a type.
+//   - On arm64, amd64's argument registers become the registers of the same arguments.
 //
-// Arch is a name as of runtime.GOARCH: amd64, arm64, or 386 for a 32-bit program on a
-// kernel for amd64. Notes say, for people,
-// what was understood differently from what it says. The error says why an
-// argument can't be had: *RegisterError for a register that isn't there.
+// arch is a name like runtime.GOARCH: amd64, arm64, or 386 for a 32-bit program on an amd64
+// kernel. notes are messages about arguments that were interpreted differently from their text.
+// The error says why an argument is not available; it is a *RegisterError for an unknown
+// register.
 func UserArgs(args []FetchArg, arch string, isReturn bool) (out []FetchArg, notes []string, err error) {
 	return translateArgs(args, registers(arch), arch, isReturn)
 }
@@ -83,7 +82,7 @@ func translateArgs(args []FetchArg, regs *registerSet, arch string, isReturn boo
 	return out, notes, nil
 }
 
-// operand finds the innermost value of a fetch, the one that offsets count from.
+// operand returns the innermost value of a fetch, inside all offsets.
 func operand(fetch string) (start, end int) {
 	start, end = 0, len(fetch)
 	for start < end && (fetch[start] == '+' || fetch[start] == '-') {
@@ -97,7 +96,7 @@ func operand(fetch string) (start, end int) {
 	return start, end
 }
 
-// foreignNote says once for all arguments how names were understood.
+// foreignNote returns one note for all arguments about how register names were interpreted.
 func foreignNote(foreign map[string]string, arch string) string {
 	var names []string
 	for from := range foreign {
@@ -110,11 +109,11 @@ func foreignNote(foreign map[string]string, arch string) string {
 	return fmt.Sprintf("these are amd64 registers; on %s ringtap used their equivalents: %s", arch, strings.Join(names, ", "))
 }
 
-// RegisterError says that an architecture has no register of that name.
+// RegisterError is returned if the architecture has no register of that name.
 type RegisterError struct {
 	Name, Arch string
-	Near       []string // names that look like it, best first
-	All        []string // all names, as the kernel writes them
+	Near       []string // similar names, best first
+	All        []string // all names, in the kernel's spelling
 }
 
 func (e *RegisterError) Error() string {
@@ -125,26 +124,27 @@ func (e *RegisterError) Error() string {
 	return text + "; there are %" + strings.Join(e.All, " %")
 }
 
-// argument is where argument n is at a function's entry.
+// argument returns where argument n is at a function's entry.
 func (s *registerSet) argument(n string) (string, error) {
 	number, err := strconv.ParseUint(n, 10, 32)
 	if err != nil || number == 0 {
 		return "", fmt.Errorf("there is no $arg%s", n)
 	}
-	if number <= uint64(len(s.arguments)) {
-		return "%" + s.arguments[number-1], nil
+	arguments := s.C.Arguments
+	if number <= uint64(len(arguments)) {
+		return "%" + arguments[number-1].Name, nil
 	}
-	word := strconv.FormatUint(number-uint64(len(s.arguments))-1+s.stackArguments, 10)
+	// The return address may be on the stack, too, before the arguments.
+	word := strconv.FormatUint(number-uint64(len(arguments))-1+uint64(s.CallPushes/s.Word), 10)
 	if s.short {
 		return s.onStack(word)
 	}
 	return "$stack" + word, nil
 }
 
-// stackNumber is a word of the stack by its number.
 var stackNumber = regexp.MustCompile(`^\$stack[0-9]+$`)
 
-// onStack is a word of 32 bits of the stack.
+// onStack returns the fetch of the nth 32-bit word of the stack.
 func (s *registerSet) onStack(n string) (string, error) {
 	number, err := strconv.ParseUint(n, 10, 16)
 	if err != nil {
@@ -153,12 +153,12 @@ func (s *registerSet) onStack(n string) (string, error) {
 	return fmt.Sprintf("+%d(%%sp)", 4*number), nil
 }
 
-// errShort says what the kernel can't do for 32-bit programs.
+// errShort is returned for dereferences in 32-bit programs.
 var errShort = errors.New("the kernel reads pointers of 64 bits from memory, and those of a 32-bit program have 32: " +
 	"only what a register points to can be fetched")
 
-// stackWord gives a word of a 32-bit program's stack its type, unless the argument has
-// one, and refuses to fetch what it points to.
+// stackWord sets the type of a stack word of a 32-bit program, unless the argument has one. It
+// returns an error if the argument dereferences the word.
 func (s *registerSet) stackWord(arg *FetchArg, place string, isAddress bool) error {
 	switch {
 	case !s.short || !strings.Contains(place, "("):

@@ -2,28 +2,19 @@ package ftrace
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/arch"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// registerSet is the registers of an architecture.
 type registerSet struct {
-	arch  string
-	names []string // as the kernel writes them (regs_query_register_offset)
-	// arguments are the registers of a function's first arguments, and
-	// stackArguments is the word of the stack that holds the first further one
-	// at the function's entry.
-	arguments      []string
-	stackArguments uint64
-	// short says that the words of the stack have 32 bits, which the kernel's own $stackN
-	// does not know: it counts and reads words of 64.
+	*arch.Machine
+	// short says that the words of the stack have 32 bits. The kernel's own $stackN does not
+	// support that: it reads words of 64 bits.
 	short bool
-	// alias are the assembler's names of whole registers and parts of them.
-	alias map[string]registerPart
-	// foreign are the names of another architecture's registers that have the
-	// same use at a function's entry; foreignReturn at its return.
+	// foreign maps amd64 register names to this machine's registers with the same use at a
+	// function's entry. foreignReturn does so for its return.
 	foreign, foreignReturn map[string]string
 }
 
@@ -34,82 +25,52 @@ type registerPart struct {
 	foreign bool
 }
 
-// registers returns the registers of an architecture, nil if it is unknown.
-func registers(arch string) *registerSet {
-	switch arch {
-	case "amd64":
-		return amd64Registers()
-	case "arm64":
-		return arm64Registers()
-	case "386":
-		return i386Registers()
+// registers returns the registers of the machine with this GOARCH name, or nil if it is
+// unknown.
+func registers(name string) *registerSet {
+	m := arch.Named(name)
+	if m == nil {
+		return nil
 	}
-	return nil
-}
-
-// i386Registers are those of a 32-bit program on a 64-bit kernel, whose functions find
-// their arguments on the stack (System V psABI for i386, 2.2.2).
-func i386Registers() *registerSet {
-	s := &registerSet{
-		arch:           "386",
-		names:          []string{"ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "ip", "cs", "ss", "flags", "orig_ax"},
-		stackArguments: 1, // behind the return address
-		alias:          map[string]registerPart{"eip": {name: "ip", bits: 64}, "eflags": {name: "flags", bits: 64}},
-		short:          true,
-	}
-	for _, name := range []string{"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"} {
-		s.alias["e"+name] = registerPart{name: name, bits: 64} // whose upper half is zero
-	}
-	for _, name := range []string{"a", "b", "c", "d"} {
-		s.alias[name+"l"] = registerPart{name: name + "x", bits: 8}
+	s := &registerSet{Machine: m, short: m.Word < 8}
+	if m == arch.ARM64 {
+		s.foreign = counterparts(m, arch.AMD64.C.Arguments, m.C.Arguments)
+		s.foreignReturn = counterparts(m, arch.AMD64.C.Results, m.C.Results)
 	}
 	return s
 }
 
-func amd64Registers() *registerSet {
-	return &registerSet{
-		arch: "amd64",
-		names: []string{ // arch/x86/kernel/ptrace.c, regoffset_table
-			"ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-			"ip", "cs", "ss", "flags", "orig_ax",
-		},
-		arguments:      []string{"di", "si", "dx", "cx", "r8", "r9"},
-		stackArguments: 1, // behind the return address
-		alias:          amd64Aliases(),
+// counterparts maps names of amd64 registers to the registers of m with the same use: from[i]
+// to to[i], and the stack, frame and instruction pointers.
+func counterparts(m *arch.Machine, from, to []*arch.Register) map[string]string {
+	names := map[string]string{
+		arch.RSP.Name: m.SP.Name, arch.RBP.Name: m.FP.Name, arch.RIP.Name: m.PC.Name,
 	}
+	for i, r := range from {
+		names[r.Name] = to[i].Name
+	}
+	return names
 }
 
-func arm64Registers() *registerSet {
-	return &registerSet{
-		arch: "arm64",
-		names: append(numbered("x", 31), // arch/arm64/kernel/ptrace.c, regoffset_table
-			"lr", "sp", "pc", "pstate"),
-		arguments: numbered("x", 8),
-		alias:     arm64Aliases(),
-		foreign: map[string]string{
-			"di": "x0", "si": "x1", "dx": "x2", "cx": "x3", "r8": "x4", "r9": "x5", "sp": "sp", "bp": "x29", "ip": "pc",
-		},
-		foreignReturn: map[string]string{"ax": "x0", "dx": "x1", "sp": "sp", "bp": "x29", "ip": "pc"},
-	}
-}
-
-// find returns the register of that name.
 func (s *registerSet) find(name string, isReturn bool) (registerPart, error) {
-	if slices.Contains(s.names, name) {
+	if s.Register(name) != nil {
 		return registerPart{name: name, bits: 64}, nil
 	}
-	if part, ok := s.alias[name]; ok {
-		return part, nil
+	if r, part, ok := s.Part(name); ok && part.Shift == 0 {
+		if int(part.Bits) == 8*s.Word {
+			return registerPart{name: r.Name, bits: 64}, nil // an i386 register, whose upper half is zero
+		}
+		return registerPart{name: r.Name, bits: int(part.Bits)}, nil
 	}
 	if s.foreign != nil {
 		foreign := s.foreign
 		if isReturn {
 			foreign = s.foreignReturn
 		}
-		if part, err := amd64Registers().find(name, isReturn); err == nil {
+		if part, err := (&registerSet{Machine: arch.AMD64}).find(name, isReturn); err == nil {
 			own, ok := foreign[part.name]
 			if !ok {
-				return registerPart{}, fmt.Errorf("amd64's %%%s stands for nothing that %s has there; %w", name, s.arch, s.unknown(name))
+				return registerPart{}, fmt.Errorf("amd64's %%%s stands for nothing that %s has there; %w", name, s.Name, s.unknown(name))
 			}
 			return registerPart{name: own, bits: part.bits, foreign: true}, nil
 		}
@@ -119,19 +80,21 @@ func (s *registerSet) find(name string, isReturn bool) (registerPart, error) {
 
 func (s *registerSet) unknown(name string) *RegisterError {
 	const most = 3
-	limit := 1 // edits; a short name is near to everything
+	limit := 1 // edits; a short name is close to everything
 	if len(name) > 3 {
 		limit = 2
 	}
-	near := names.NewNearest(name, limit, most, nil)
-	for _, candidate := range s.names {
-		near.Add(candidate)
+	near := match.NewNearest(name, limit, most, nil)
+	all := make([]string, len(s.Registers))
+	for i, r := range s.Registers {
+		all[i] = r.Name
+		near.Add(r.Name)
 	}
-	return &RegisterError{Name: name, Arch: s.arch, All: s.names, Near: near.Names()}
+	return &RegisterError{Name: name, Arch: s.Name, All: all, Near: near.Names()}
 }
 
-// part makes the argument print the part of the register that was asked for,
-// or says why it does not.
+// part restricts the argument to the requested part of the register, or returns a note that
+// says why not.
 func (r registerPart) part(arg *FetchArg, source string, isAddress bool) string {
 	if r.bits == 64 {
 		return ""
@@ -147,39 +110,4 @@ func (r registerPart) part(arg *FetchArg, source string, isAddress bool) string 
 		return fmt.Sprintf("%s: %s has %d bits; the others that %s shows are what else is in %%%s", arg.Name, source, r.bits, arg.Type, r.name)
 	}
 	return ""
-}
-
-func amd64Aliases() map[string]registerPart {
-	alias := map[string]registerPart{
-		"rip": {name: "ip", bits: 64}, "eip": {name: "ip", bits: 32}, "pc": {name: "ip", bits: 64},
-		"rflags": {name: "flags", bits: 64}, "eflags": {name: "flags", bits: 32},
-	}
-	for _, name := range []string{"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"} {
-		alias["r"+name] = registerPart{name: name, bits: 64}
-		alias["e"+name] = registerPart{name: name, bits: 32}
-		alias[strings.TrimSuffix(name, "x")+"l"] = registerPart{name: name, bits: 8}
-	}
-	for n := 8; n < 16; n++ {
-		name := fmt.Sprintf("r%d", n)
-		alias[name+"d"] = registerPart{name: name, bits: 32}
-		alias[name+"w"] = registerPart{name: name, bits: 16}
-		alias[name+"b"] = registerPart{name: name, bits: 8}
-	}
-	return alias
-}
-
-func arm64Aliases() map[string]registerPart {
-	alias := map[string]registerPart{"fp": {name: "x29", bits: 64}}
-	for n := range 31 {
-		alias[fmt.Sprintf("w%d", n)] = registerPart{name: fmt.Sprintf("x%d", n), bits: 32}
-	}
-	return alias
-}
-
-func numbered(prefix string, n int) []string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = fmt.Sprintf("%s%d", prefix, i)
-	}
-	return names
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Synthetic is a synthetic event of this process's own: one that hist triggers
-// generate out of two others (Documentation/trace/histogram.rst, section 2.3). Its
-// name says who owns it, as a Group's does.
+// Synthetic is a synthetic event that belongs to this process. Hist triggers generate it from
+// two other events (Documentation/trace/histogram.rst, section 2.3). Its name identifies the
+// owner, like that of a Group.
 type Synthetic struct {
 	fs    *FS
 	owner *owner
@@ -22,18 +22,17 @@ type Synthetic struct {
 	closed bool
 }
 
-// syntheticSystem is the system of all synthetic events.
 const syntheticSystem = "synthetic"
 
-// NewSynthetic defines a synthetic event with the fields, "u64 lat; pid_t pid".
-// First it removes what RemoveStale removes. The caller must close it, after the
-// instances whose triggers name it. The error wraps fs.ErrNotExist if the
-// kernel has no synthetic events (CONFIG_SYNTH_EVENTS, CONFIG_HIST_TRIGGERS).
+// NewSynthetic defines a synthetic event with fields such as "u64 lat; pid_t pid". It calls
+// RemoveStale first and ignores its errors. The caller must close it, after the instances whose
+// triggers use it. The error wraps fs.ErrNotExist if the kernel has no synthetic events
+// (CONFIG_SYNTH_EVENTS, CONFIG_HIST_TRIGGERS).
 func (t *FS) NewSynthetic(fields string) (*Synthetic, error) {
 	if !t.Has("synthetic_events") {
 		return nil, fmt.Errorf("this kernel has no synthetic events (CONFIG_SYNTH_EVENTS): %w", fs.ErrNotExist)
 	}
-	t.RemoveStale(0) // what it can't remove is no hindrance
+	t.RemoveStale(0) // a leftover that cannot be removed does not matter
 	owner, err := t.own()
 	if err != nil {
 		return nil, fmt.Errorf("define a synthetic event: %w", err)
@@ -45,15 +44,14 @@ func (t *FS) NewSynthetic(fields string) (*Synthetic, error) {
 	return &Synthetic{fs: t, owner: owner}, nil
 }
 
-// System is the event's system.
+// System returns the event's system.
 func (s *Synthetic) System() string { return syntheticSystem }
 
-// Name is the event's name.
+// Name returns the event's name.
 func (s *Synthetic) Name() string { return s.owner.name }
 
-// Close removes the event. Triggers that name it must be gone; the kernel lets go
-// of them late, so Close waits for up to a second. If it fails, it can be called
-// again.
+// Close removes the event. Triggers that use it must have been removed. The kernel releases
+// them late, so Close waits for up to a second. If it fails, it can be called again.
 func (s *Synthetic) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +66,6 @@ func (s *Synthetic) Close() error {
 	return nil
 }
 
-// removeSynthetic removes a synthetic event, if it is there.
 func (t *FS) removeSynthetic(name string, patience time.Duration) error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		if !t.Has(filepath.Join("events", syntheticSystem, name)) {
@@ -84,7 +81,7 @@ func (t *FS) removeSynthetic(name string, patience time.Duration) error {
 	}
 }
 
-// staleSynthetics are the synthetic events of which isStale is true.
+// staleSynthetics returns the synthetic events for which isStale is true.
 func (t *FS) staleSynthetics(isStale func(name string) bool) []string {
 	text, err := t.read("synthetic_events")
 	if err != nil {

@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// TraceHeader returns the lines that start with '#' in the trace file, which
-// name the columns of AppendLine's lines, each with its newline. One of them
-// counts what is in the kernel's own buffer, which is not where perf's records
-// are.
+// TraceHeader returns the lines of the trace file that start with '#', each with its newline.
+// They are the column headings for printfmt.AppendLine. One of them counts the records in the
+// kernel's own buffer, which does not contain perf's records.
 func (t *FS) TraceHeader() (string, error) {
 	file, err := os.Open(filepath.Join(t.dir, "trace"))
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// BusyError says that tracefs's own tracer, filters or buffer are in use.
+// BusyError is returned if the top-level tracer, filters or buffer are in use.
 type BusyError struct {
-	Uses []string // what was found, for people: "current_tracer is function"
-	// Ringtap says that it is another process of ours, which must end first.
+	Uses []string // readable descriptions: "current_tracer is function"
+	// Ringtap says that another ringtap uses them; it must end first.
 	Ringtap bool
 }
 
@@ -18,9 +18,8 @@ func (e *BusyError) Error() string {
 	return "the kernel's tracer is in use: " + strings.Join(e.Uses, "; ")
 }
 
-// Uses says whether someone uses the named settings, or without names any of the
-// settings, events and the buffer of tracefs itself; the error is a *BusyError if
-// so.
+// Uses returns a *BusyError if the named settings are in use. Without names it checks all
+// settings, events and the buffer of the top-level tracefs.
 func (s *Settings) Uses(names ...string) error {
 	var uses []string
 	for name, idle := range settings {
@@ -62,7 +61,7 @@ func busy(uses []string) error {
 	return &BusyError{Uses: uses}
 }
 
-// brief is a setting's value for messages.
+// brief returns a short form of a setting's value for messages.
 func brief(value string) string {
 	first, rest, _ := strings.Cut(value, "\n")
 	if rest != "" {

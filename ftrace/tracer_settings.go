@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Settings are files of tracefs itself that were changed for a while and that
-// Close puts back as they were. They are for what instances can't do: before
-// Linux 6.11 the function_graph tracer, after it its filter and threshold.
+// Settings changes files of the top-level tracefs temporarily; Close restores them. Use it for
+// tracers that instances do not support: the function_graph tracer before Linux 6.11, and its
+// filter and threshold since then.
 //
-// Before a setting is changed, what it was is noted in a journal. If the process
-// is killed, the next NewInstance, NewGroup or RemoveStale of any process puts
-// the settings back. One process at a time has Settings.
+// Before a setting is changed, its value is written to a journal. If the process is killed, the
+// next NewInstance, NewGroup or RemoveStale of any process restores the settings. Only one
+// process at a time can have Settings.
 //
-// A setting that someone else has changed in the meantime is his: it is left
-// alone, and the error says so.
+// If another program has changed a setting in the meantime, Close leaves it alone and returns
+// an error that says so.
 type Settings struct {
 	fs      *FS
 	lock    *os.File
@@ -32,11 +32,10 @@ type Settings struct {
 	notes []note
 }
 
-// settingsLock stands for Settings; see lockPlace.
+// settingsLock is the name of the lock on Settings; see lockPlace.
 const settingsLock = "settings"
 
-// settings are the files that Settings may change, and what they are when no one
-// uses them.
+// settings are the files that Settings may change, and their values when nobody uses them.
 var settings = map[string]string{
 	"current_tracer":           "nop",
 	"set_ftrace_filter":        "",
@@ -56,18 +55,16 @@ var settings = map[string]string{
 
 func isSetting(name string) bool { _, ok := settings[name]; return ok }
 
-// isList tells whether a setting is a list of words, which are added one by one.
+// isList reports whether a setting is a list of words, which are appended one by one.
 func isList(name string) bool {
 	return strings.HasPrefix(name, "set_")
 }
 
-// livesOn tells whether the kernel changes a list by itself, as threads come and
-// go.
+// livesOn reports whether the kernel itself changes a list, as threads start and end.
 func livesOn(name string) bool { return strings.HasSuffix(name, "_pid") }
 
-// OpenSettings begins a change of settings; first it puts back what dead
-// processes have left. The caller must close them. The error is a *BusyError if
-// another ringtap has settings.
+// OpenSettings locks the settings, after restoring those of dead processes. The caller must
+// close the result. The error is a *BusyError if another ringtap has the settings.
 func (t *FS) OpenSettings() (*Settings, error) {
 	journal, err := t.openJournal()
 	if err != nil {
@@ -77,12 +74,12 @@ func (t *FS) OpenSettings() (*Settings, error) {
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	// Whoever was killed since the journal was made.
+	// For processes that were killed since the journal was made.
 	t.putBackStale(t.isStale)
 	return &Settings{fs: t, lock: lock, journal: journal}, nil
 }
 
-// lockSettings claims the settings of tracefs, until the file is closed.
+// lockSettings locks the settings of tracefs until the returned file is closed.
 func (t *FS) lockSettings() (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(t.dir, "tracing_on"), os.O_RDWR, 0)
 	if err != nil {
@@ -100,7 +97,7 @@ func (t *FS) lockSettings() (*os.File, error) {
 	return nil, fmt.Errorf("lock %s: %w", lock.Name(), err)
 }
 
-// settingsOwner names the processes that have a journal.
+// settingsOwner returns the first process with a journal, for a message.
 func (t *FS) settingsOwner() string {
 	for _, name := range t.instances(func(name string) bool { return !isMine(name) && !t.isStale(name) }) {
 		if pid, _, ok := parseOwner(name); ok && len(At(filepath.Join(t.dir, "instances", name)).readJournal()) > 0 {
@@ -110,8 +107,8 @@ func (t *FS) settingsOwner() string {
 	return ""
 }
 
-// setting reads what a setting is, in the form that put takes: of lists the
-// words, one on a line.
+// setting returns the value of a setting in the form that put takes. A list has one word on
+// each line.
 func (t *FS) setting(name string) (string, error) {
 	text, err := t.read(name)
 	if err != nil || !isList(name) {
@@ -120,7 +117,7 @@ func (t *FS) setting(name string) (string, error) {
 	var words []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		// What stands for an empty list, and commands at functions
+		// Skip placeholders for an empty list, and commands on functions
 		// ("vfs_read:traceoff:unlimited"), which are not part of the list.
 		if line == "" || strings.HasPrefix(line, "#") || line == "no pid" || strings.Contains(line, ":") {
 			continue
@@ -134,8 +131,7 @@ func (t *FS) setting(name string) (string, error) {
 	return strings.Join(words, "\n"), nil
 }
 
-// put gives a setting a value; how is O_TRUNC, by which lists lose what they
-// held, or O_APPEND.
+// put writes a setting. how is O_TRUNC, which replaces a list, or O_APPEND.
 func (t *FS) put(name, value string, how int) error {
 	if isList(name) && value != "" {
 		value += "\n"
@@ -143,16 +139,15 @@ func (t *FS) put(name, value string, how int) error {
 	return t.write(name, value, how)
 }
 
-// Set gives the named setting a value. Lists take words with line breaks between
-// them; "" is the empty list. The error says what the kernel did not like, with
-// the setting and the value; then the setting may have changed nonetheless.
+// Set changes the named setting. The words of a list are separated by newlines; "" empties the
+// list. The error has the kernel's reason, the setting and the value. The setting may have
+// changed even if there is an error.
 func (s *Settings) Set(name, value string) error { return s.change(name, value, os.O_TRUNC) }
 
-// Add adds words to a list, with line breaks between them.
+// Add adds words, separated by newlines, to a list.
 func (s *Settings) Add(name, value string) error { return s.change(name, value, os.O_APPEND) }
 
-// Note has Close put the named setting back, which is changed in another way than
-// by Set.
+// Note makes Close restore the named setting, which the caller changes by other means than Set.
 func (s *Settings) Note(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,8 +155,8 @@ func (s *Settings) Note(name string) error {
 	return err
 }
 
-// note notes what a setting is unless that was done before, and returns its place
-// in notes.
+// note records the value of a setting unless that was done before. It returns the index in
+// notes.
 func (s *Settings) note(name string) (int, error) {
 	if !isSetting(name) {
 		return 0, fmt.Errorf("change %s: %w", name, fs.ErrInvalid)
@@ -212,9 +207,8 @@ func (s *Settings) change(name, value string, how int) error {
 	return err
 }
 
-// Close puts all settings back, the latest change first, and ends the claim to
-// them. If it fails, the settings that could not be put back are in its error,
-// and it can be called again.
+// Close restores all settings, the latest change first, and releases the lock. If it fails, the
+// error names the settings that could not be restored, and Close can be called again.
 func (s *Settings) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,12 +225,12 @@ func (s *Settings) Close() error {
 	return errors.Join(err, s.journal.Close())
 }
 
-// putBack gives settings the values that they had, the last first. Restored
-// names them, "NAME=VALUE"; left are those that could not be put back. What
-// someone else has changed meanwhile is his and in err, but not in left.
+// putBack restores settings, the last first. restored lists them as "NAME=VALUE". left are
+// those that could not be restored. A setting that another program has changed in the meantime
+// is reported in err, but is not in left.
 func (t *FS) putBack(notes []note) (restored []string, left []note, err error) {
 	var errs []error
-	taken := false // someone has set another tracer
+	taken := false // another program has set another tracer
 	for _, n := range slices.Backward(notes) {
 		current, err := t.setting(n.name)
 		switch {

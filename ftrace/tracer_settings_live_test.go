@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/hermetic"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/hermetic"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // settingsOwnerEnv has the test binary change settings and wait to be killed.

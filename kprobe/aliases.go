@@ -8,18 +8,17 @@ import (
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// aliases collects the names of code that stand at one address, of those
-// addresses where one of them was asked for. The kernel's list has them side by
-// side.
+// aliases collects the code symbols that share an address with a wanted symbol. In the kernel's
+// list such symbols are adjacent.
 type aliases struct {
 	of map[uint64][]string
 
 	address uint64
-	names   []byte // of this address, each with a line break
+	names   []byte // of the current address, each followed by a newline
 	wanted  bool
 }
 
-// add takes the next symbol of code.
+// add adds the next code symbol.
 func (a *aliases) add(s *symbols.KernelSymbol, wanted bool) {
 	if s.Address != a.address {
 		a.end()
@@ -29,7 +28,7 @@ func (a *aliases) add(s *symbols.KernelSymbol, wanted bool) {
 	a.wanted = a.wanted || wanted
 }
 
-// end keeps the names of an address, if there are several.
+// end keeps the names of the current address if there are several.
 func (a *aliases) end() {
 	if a.wanted && a.address != 0 && bytes.Count(a.names, []byte("\n")) > 1 {
 		if a.of == nil {
@@ -39,9 +38,8 @@ func (a *aliases) end() {
 	}
 }
 
-// traceAliases corrects which functions are traceable: of several names of one
-// address the function tracer's list has one, such as __ia32_sys_sync for
-// __x64_sys_sync.
+// traceAliases corrects Traceable for functions with several names: the function tracer's list
+// has only one of them, such as __ia32_sys_sync for __x64_sys_sync.
 func (l *lookup) traceAliases(functions []Function) {
 	if l.traced == nil {
 		return

@@ -8,15 +8,15 @@ import (
 	"strconv"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/escape"
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// argNumber finds the arguments of the calling convention in a fetch argument.
+// argNumber matches $argN in a fetch argument.
 var argNumber = regexp.MustCompile(`\$arg[0-9]+`)
 
-// args translates the definition's arguments for a function. Entry says whether
-// the probe is at its first instruction.
+// args translates the definition's arguments for a function. entry says whether the probe is at
+// the function's first instruction.
 func (r *resolver) args(f Function, entry bool) ([]ftrace.FetchArg, error) {
 	var out []ftrace.FetchArg
 	isReturn := r.definition.Kind == Return
@@ -54,13 +54,12 @@ func (r *resolver) args(f Function, entry bool) ([]ftrace.FetchArg, error) {
 	return out, r.checkNames(out)
 }
 
-// argError points at an argument of the definition.
 func (r *resolver) argError(pos int, format string, args ...any) error {
 	return &ftrace.SyntaxError{Text: r.definition.Text, Pos: pos, Message: escape.Text(fmt.Sprintf(format, args...))}
 }
 
-// typeError points at the place in an expression that type information does not
-// agree with.
+// typeError returns an error that points at the part of an expression that contradicts the type
+// information.
 func (r *resolver) typeError(arg *Arg, err error) error {
 	var syntax *ftrace.SyntaxError
 	if !errors.As(err, &syntax) || syntax.Text != arg.Path {
@@ -73,8 +72,8 @@ func (r *resolver) typeError(arg *Arg, err error) error {
 	return r.argError(min(pos, len(r.definition.Text)), "%s", syntax.Message)
 }
 
-// variable refuses an argument @SYMBOL if the kernel lists its variables and has
-// none of that name.
+// variable returns an error for an argument @SYMBOL if the kernel lists its variables but not
+// this one.
 func (r *resolver) variable(a ftrace.FetchArg, pos int) error {
 	name := a.Symbol()
 	if name == "" || slices.Contains(r.variables, name) {
@@ -96,7 +95,6 @@ func (r *resolver) variable(a ftrace.FetchArg, pos int) error {
 	return r.argError(pos, "the kernel has no variable %s", name)
 }
 
-// checkNames refuses two arguments of one name.
 func (r *resolver) checkNames(args []ftrace.FetchArg) error {
 	if err := ftrace.CheckArgNames(args); err != nil {
 		return r.argError(r.definition.Args[0].Pos, "%v", err)

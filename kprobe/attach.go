@@ -9,54 +9,50 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// AttachOptions say what the events of a plan are for.
+// AttachOptions are the options of Attach.
 type AttachOptions struct {
 	Target  perfevent.Target // what the perf session will watch
-	Tracefs *ftrace.FS       // nil: the mounted one; if there is none it is mounted, and stays
-	Filter  string           // over the events' fields, for the kernel; "" for none
+	Tracefs *ftrace.FS       // nil: the mounted one; if there is none, it is mounted and stays mounted
+	Filter  string           // kernel filter on the events' fields; "" for none
 	// PerSampling is the number of perf events that the session opens for one probe, as
-	// Target.PerSampling knows it; with 0 events of tracefs are preferred to
-	// perf's own.
+	// returned by Target.PerSampling. If it is 0, tracefs events are preferred to perf's own.
 	PerSampling int
-	// Merge lets sites whose records have the same fields share an event, which
-	// is named as the first of them: an event takes the kernel long to open and
-	// to close, at however many sites it is. Which site was hit the sample's IP
-	// tells, and the record's first field.
+	// Merge lets sites whose records have the same fields share one event, named after the
+	// first of them. Opening and closing an event takes the kernel long, no matter how many
+	// sites it has. The sample's IP and the record's first field tell which site was hit.
 	Merge bool
-	// UserStacks says that user stacks will be asked for, which MethodFunction does
-	// not have.
+	// UserStacks says that the caller needs user stacks, which MethodFunction does not provide.
 	UserStacks bool
-	Method     Method       // to be taken, even where another is better; MethodAny chooses
+	Method     Method       // the only method to try; MethodAny chooses
 	Logger     *slog.Logger // may be nil
 }
 
-// Attachment is a plan that the kernel knows, or is known to take. Nothing is
-// traced until a perf session opens its events.
+// Attachment is a plan whose events are ready to be opened. Nothing is traced until a perf
+// session opens them.
 type Attachment struct {
-	Events  []perfevent.Event // one for each of the plan's sites, in their order, unless merged
-	Formats []*ftrace.Format  // of the events' records
-	Filter  string            // to be set on each of the events
-	Method  Method            // that was taken
+	Events  []perfevent.Event // one for each of the plan's sites, in order, unless merged
+	Formats []*ftrace.Format  // formats of the events' records
+	Filter  string            // the caller must set it on each event
+	Method  Method            // the method used
 
-	// IntrRegs is to be set in the Sampling of each event, besides Raw.
+	// IntrRegs must be added to the Sampling of each event, whose Raw must be set, too.
 	IntrRegs uint64
-	// Raw, unless nil, makes the record that Formats[i] describes of a sample of
-	// Events[i]: it appends it to dst and returns that. Where it is nil samples
-	// carry the record.
+	// Raw converts a sample of Events[i] to the record that Formats[i] describes: it appends
+	// the record to dst and returns the result. If it is nil, samples carry the record.
 	Raw func(dst []byte, i int, s *perfevent.Sample) []byte
 
-	group  *ftrace.Group // of MethodKprobeEvents, else nil
+	group  *ftrace.Group // for MethodKprobeEvents, else nil
 	merged bool
 }
 
-// Attach makes events of a plan's sites by the first way that can do it, in the
-// order of the Methods; but MethodPMU comes after MethodKprobeEvents where it would serve
-// less well. Each refusal is logged. After an error nothing stays defined.
+// Attach makes events for a plan's sites. It uses the first Method that can do it. The order is
+// that of the constants, but MethodPMU comes after MethodKprobeEvents if it would work less
+// well. Each failure is logged. On an error, nothing stays defined.
 //
-// The error is a *MethodError if no way does; a *ftrace.FilterError if the filter is
-// wrong, or a *ftrace.DefinitionError if kprobe_events does not take a site,
-// which no other way is then asked about. The other ways' own refusals of a site
-// come when the events are opened, as *perfevent.OpenError.
+// The error is a *MethodError if no method works, and a *ftrace.FilterError if the filter is
+// wrong. If kprobe_events rejects a site, it is a *ftrace.DefinitionError, and no other method
+// is tried. If another method rejects a site, the error comes when the events are opened, as a
+// *perfevent.OpenError.
 func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -79,13 +75,12 @@ func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
 	return nil, failure
 }
 
-// attachers are the ways' own attach functions.
 var attachers = map[Method]func(*Plan, *AttachOptions) (*Attachment, error){
 	MethodPMU: attachPMU, MethodKprobeEvents: attachTracefs, MethodFunction: attachFunction, MethodBreakpoint: attachBreakpoint,
 }
 
-// order is the ways to try, best first. What a way can't do at all it says when
-// it is tried; here is what it does worse than another.
+// order returns the methods to try, best first. It only ranks them; a method that cannot do
+// what is asked fails when it is tried.
 func order(p *Plan, o *AttachOptions) []Method {
 	if o.Method != MethodAny {
 		return []Method{o.Method}
@@ -97,7 +92,6 @@ func order(p *Plan, o *AttachOptions) []Method {
 	return []Method{MethodPMU, MethodKprobeEvents, MethodFunction, MethodBreakpoint}
 }
 
-// fetches tells whether any site has arguments.
 func (p *Plan) fetches() bool {
 	for i := range p.Sites {
 		if len(p.Sites[i].Args) > 0 {
@@ -107,7 +101,6 @@ func (p *Plan) fetches() bool {
 	return false
 }
 
-// returns tells whether any site is a return probe.
 func (p *Plan) returns() bool {
 	for i := range p.Sites {
 		if p.Sites[i].Return {
@@ -117,16 +110,14 @@ func (p *Plan) returns() bool {
 	return false
 }
 
-// Merged tells whether several of the plan's sites share an event.
+// Merged reports whether several of the plan's sites share an event.
 func (a *Attachment) Merged() bool { return a.merged }
 
-// errNotCounted is why Hits may fail.
 var errNotCounted = errors.New("only events of kprobe_events are counted by the kernel, place by place")
 
-// Hits returns how often each of the plan's sites was hit, in their order,
-// whoever hit it: see ftrace.Group.Hits. Hits count as long as a perf event is
-// open, enabled or not. It is for MethodKprobeEvents, and errors.ErrUnsupported
-// otherwise.
+// Hits returns how often each of the plan's sites was hit, in order, by any process: see
+// ftrace.Group.Hits. Hits are counted while a perf event is open, enabled or not. Only
+// MethodKprobeEvents supports it; otherwise the error wraps errors.ErrUnsupported.
 func (a *Attachment) Hits() ([]uint64, error) {
 	if a.group == nil {
 		return nil, fmt.Errorf("%w: %w", errNotCounted, errors.ErrUnsupported)
@@ -134,12 +125,12 @@ func (a *Attachment) Hits() ([]uint64, error) {
 	return a.group.Hits()
 }
 
-// Missed returns how often each of the plan's sites was passed without a hit, in
-// their order: see ftrace.Group.Missed. The kernel misses before it counts, so
-// that calls are what perf counted and what was missed. It is nil where nobody
-// knows: MethodPMU misses as much as MethodKprobeEvents and does not tell, MethodFunction
-// leaves out functions that are entered while it handles another one on the same
-// CPU, in the same context (task, softirq, hardirq, NMI).
+// Missed returns how often each of the plan's sites was passed without a hit, in order: see
+// ftrace.Group.Missed. A missed hit is in no other count, so the number of calls is perf's
+// count plus the missed ones. The result is nil if the number is unknown: MethodPMU misses as
+// many as MethodKprobeEvents but does not count them. MethodFunction misses functions that are
+// entered while it handles another one on the same CPU, in the same context (task, softirq,
+// hardirq, NMI).
 func (a *Attachment) Missed() ([]uint64, error) {
 	if a.group == nil {
 		return nil, nil
@@ -147,8 +138,7 @@ func (a *Attachment) Missed() ([]uint64, error) {
 	return a.group.Missed()
 }
 
-// Close removes the events. The perf session that has them open must be closed
-// before.
+// Close removes the events. The perf session that has them open must be closed first.
 func (a *Attachment) Close() error {
 	if a.group == nil {
 		return nil

@@ -19,8 +19,8 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/ftrace/printfmt"
-	"github.com/ringtap/ringtap/internal/hermetic"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/hermetic"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -214,7 +214,7 @@ func traceHits(t *testing.T, a *Attachment, target perfevent.Target, run func())
 	return out
 }
 
-// exact tells whether hits by a way are as many as calls: an arm64 kernel counts
+// exact reports whether hits by a way are as many as calls: an arm64 kernel counts
 // a breakpoint again when it is interrupted before it has stepped over it.
 func exact(way Method) bool { return way != MethodBreakpoint || runtime.GOARCH != "arm64" }
 

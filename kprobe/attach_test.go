@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/ftrace/printfmt"
+	"github.com/ringtap/ringtap/internal/arch"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -127,7 +128,7 @@ func TestAFilterOfManyFunctionsIsCutInPatterns(t *testing.T) {
 func TestABreakpointsRegistersBecomeTheRecordOfAProbe(t *testing.T) {
 	p := planOf("f", "f")
 	p.Sites[0].Args = []ftrace.FetchArg{{Name: "a", Fetch: "%si", Type: "u8"}, {Name: "b", Fetch: "%di"}, {Name: "c", Fetch: "%r8", Type: "s32"}}
-	raw, err := newRawBreakpoint(p, "amd64")
+	raw, err := newRawBreakpoint(p, arch.AMD64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func TestABreakpointHasNoMemory(t *testing.T) {
 	} {
 		p := planOf("f", "f")
 		p.Sites[0].Args = []ftrace.FetchArg{arg}
-		if _, err := newRawBreakpoint(p, "amd64"); err == nil || !strings.Contains(err.Error(), arg.String()) {
+		if _, err := newRawBreakpoint(p, arch.AMD64); err == nil || !strings.Contains(err.Error(), arg.String()) {
 			t.Errorf("%s: %v", arg, err)
 		}
 	}

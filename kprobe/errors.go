@@ -5,26 +5,26 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/escape"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/text/escape"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// ErrAddressesHidden says that a definition needs addresses of the kernel's, which
-// it does not show.
+// ErrAddressesHidden is returned if a definition needs kernel addresses, and the kernel hides
+// them.
 var ErrAddressesHidden = errors.New("the kernel hides its addresses in /proc/kallsyms: run as root, and set kernel.kptr_restrict=1 if it is 2")
 
-// SymbolError says that the kernel has no function of a name.
+// SymbolError is returned if the kernel has no function of that name.
 type SymbolError struct {
 	Name    string
-	Module  string // that was asked for, "" for none
+	Module  string // the requested module, "" for none
 	Pattern bool   // Name is a pattern
-	// Today are the names of functions that are there and are what Name was, or
-	// do its work: do_sys_openat2 for do_sys_open.
+	// Today are existing functions that replace Name or do its work: do_sys_openat2 for
+	// do_sys_open.
 	Today []string
-	Why   string   // what became of it, or what Name is if it is no function
-	Near  []string // names that resemble it, nearest first
-	// Alias is the word before Name, which may have been meant for the function,
-	// and AliasNear the functions that resemble it.
+	Why   string   // why Name is missing, or what Name is if it is no function
+	Near  []string // similar names, best first
+	// Alias is the word before Name, which the user may have meant as the function. AliasNear
+	// are the functions with similar names.
 	Alias     string
 	AliasNear []string
 }
@@ -46,19 +46,19 @@ func (e *SymbolError) Error() string {
 		out.WriteString(": " + e.Why)
 	}
 	if len(e.Near) > 0 {
-		out.WriteString("; " + names.DidYouMean(e.Near))
+		out.WriteString("; " + match.DidYouMean(e.Near))
 	}
 	if len(e.AliasNear) > 0 {
-		fmt.Fprintf(&out, "; if %s is the function: %s", e.Alias, names.DidYouMean(e.AliasNear))
+		fmt.Fprintf(&out, "; if %s is the function: %s", e.Alias, match.DidYouMean(e.AliasNear))
 	}
 	return escape.Text(out.String())
 }
 
-// BlacklistedError says why no probe can be placed in a function that is there.
+// BlacklistedError is returned if a function exists but cannot be probed.
 type BlacklistedError struct {
-	Name    string // as Function.String has it
+	Name    string // as returned by Function.String
 	Why     string
-	Instead string // the tracepoint that tells about the same, "" if none does
+	Instead string // a tracepoint with the same information, "" if there is none
 }
 
 func (e *BlacklistedError) Error() string {
@@ -69,7 +69,7 @@ func (e *BlacklistedError) Error() string {
 	return escape.Text(text)
 }
 
-// TooManyError says that a definition stands for more sites than are allowed.
+// TooManyError is returned if a definition matches more sites than Options.MaxSites.
 type TooManyError struct {
 	Definition string
 	Count, Max int
@@ -79,8 +79,8 @@ func (e *TooManyError) Error() string {
 	return escape.Text(fmt.Sprintf("%s matches %d places, and the limit is %d", e.Definition, e.Count, e.Max))
 }
 
-// PlaceError says that an address or an offset is no place for a probe. Err is
-// one of package placement's errors where an instruction is the reason.
+// PlaceError is returned if an address or an offset cannot be probed. If the instruction is the
+// reason, Err is one of package placement's errors.
 type PlaceError struct {
 	Place string // FUNCTION+0xOFFSET or 0xADDRESS
 	Err   error

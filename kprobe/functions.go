@@ -5,18 +5,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
 // Function is a function of the running kernel.
 type Function struct {
-	Name      string // as /proc/kallsyms has it
-	Module    string // that it is in, "" for the kernel proper
-	Address   uint64 // 0 where the kernel does not tell (kptr_restrict)
-	Traceable bool   // the function tracer knows it: it, or another name of it, is in available_filter_functions
+	Name      string // as in /proc/kallsyms
+	Module    string // "" for the kernel proper
+	Address   uint64 // 0 if the kernel hides it (kptr_restrict)
+	Traceable bool   // whether available_filter_functions has this or another name of the function
 }
 
-// String is the function as the kernel takes it: NAME, or MODULE:NAME.
+// String returns the function's name for the kernel: NAME, or MODULE:NAME.
 func (f *Function) String() string {
 	if f.Module == "" {
 		return f.Name
@@ -24,12 +24,11 @@ func (f *Function) String() string {
 	return f.Module + ":" + f.Name
 }
 
-// Functions lists the kernel's functions that match a pattern (*, ?, [a-z]), sorted
-// by name, then module, then address; MODULE:PATTERN those of one module. A
-// name stands for itself. What compilers split off functions (.cold) is left
-// out where a pattern asks. Where the function tracer's list can't be read none is
-// Traceable. The error is a *SymbolError if there are none, and wraps
-// fs.ErrNotExist where the kernel has no /proc/kallsyms.
+// Functions returns the kernel's functions that match a pattern (*, ?, [a-z]), sorted by name,
+// module and address. MODULE:PATTERN matches functions of one module. A pattern does not match
+// the pieces that compilers split off functions (.cold). If the function tracer's list cannot
+// be read, no function is Traceable. The error is a *SymbolError if there are none, and wraps
+// fs.ErrNotExist if the kernel has no /proc/kallsyms.
 func Functions(pattern string, o Options) ([]Function, error) {
 	module, name := "", pattern
 	if before, after, ok := strings.Cut(pattern, ":"); ok {
@@ -42,7 +41,7 @@ func Functions(pattern string, o Options) ([]Function, error) {
 	if name == "" {
 		return nil, p.fail(len(pattern), "the name of a function, or a pattern such as vfs_*, is missing")
 	}
-	l := &lookup{kernel: kernel{o.Root}, module: moduleName(module), symbol: name, pattern: names.IsGlob(name), logger: o.logger()}
+	l := &lookup{kernel: kernel{o.Root}, module: moduleName(module), symbol: name, pattern: match.IsGlob(name), logger: o.logger()}
 	if err := l.read(); err != nil {
 		return nil, err
 	}
@@ -53,7 +52,7 @@ func Functions(pattern string, o Options) ([]Function, error) {
 	return functions, nil
 }
 
-// functions are those of the symbols that were found which a definition means.
+// functions returns the functions that the definition means, among the symbols found.
 func (l *lookup) functions() []Function {
 	var out []Function
 	for i := range l.table.found {
@@ -77,8 +76,8 @@ func (l *lookup) functions() []Function {
 	return out
 }
 
-// baseName is the name in the source of what a compiler made of a function:
-// f of f.isra.0, f.constprop.0.cold, f.llvm.123.
+// baseName returns the source name of a function that the compiler renamed: f for f.isra.0,
+// f.constprop.0.cold, f.llvm.123.
 func baseName(name string) string {
 	if dot := strings.IndexByte(name, '.'); dot > 0 {
 		return name[:dot]
@@ -86,12 +85,12 @@ func baseName(name string) string {
 	return name
 }
 
-// isCold tells whether a symbol is the part of a function that is rarely
-// reached, and is jumped to and not called.
+// isCold reports whether a symbol is the rarely executed part of a function, which is jumped to
+// and not called.
 func isCold(name string) bool {
 	return strings.HasSuffix(name, ".cold") || strings.Contains(name, ".cold.")
 }
 
-// moduleName is a module's name as the kernel has it: modprobe(8) takes dashes
-// and underscores for the same.
+// moduleName returns a module's name as the kernel spells it: modprobe(8) treats dashes and
+// underscores as equal.
 func moduleName(name string) string { return strings.ReplaceAll(name, "-", "_") }

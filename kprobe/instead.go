@@ -2,8 +2,8 @@ package kprobe
 
 import "strings"
 
-// instead are tracepoints that tell what probes of a function were to tell, where the function can't be
-// probed or is gone. Of several the first that the kernel has.
+// instead maps functions that cannot be probed, or no longer exist, to tracepoints with the
+// same information. If several are listed, the first one that the kernel has is used.
 var instead = map[string]string{
 	"__schedule":           "sched:sched_switch",
 	"schedule":             "sched:sched_switch",
@@ -64,6 +64,6 @@ var instead = map[string]string{
 	"smp_call_function_single": "csd:csd_queue_cpu",
 }
 
-// Instead returns the tracepoints that tell what probes of a function would, SYSTEM:EVENT, best first. Not
-// every kernel has them.
+// Instead returns the tracepoints that replace probes of a function, as SYSTEM:EVENT, best
+// first. Some kernels do not have them.
 func Instead(function string) []string { return strings.Fields(instead[baseName(function)]) }

@@ -11,10 +11,10 @@ import (
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// isFunction tells whether a symbol of this kind is in code.
+// isFunction reports whether a symbol of this type is code.
 func isFunction(kind byte) bool { return kind == 't' || kind == 'T' || kind == 'w' || kind == 'W' }
 
-// maxLine is the longest line of the kernel's lists: a name of 511 bytes, an
+// maxLine is the maximum length of a line in the kernel's lists: a name of 511 bytes, an
 // address, a module.
 const maxLine = 4096
 
@@ -31,7 +31,7 @@ func cutModule(text []byte) (name, module []byte) {
 	return text[:open-1], text[open+1 : i]
 }
 
-// eachLine calls each for every line, without its newline.
+// eachLine calls each for every non-empty line, without its newline.
 func eachLine(r io.Reader, each func(line []byte) error) error {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for n := 1; ; n++ {
@@ -53,7 +53,7 @@ func eachLine(r io.Reader, each func(line []byte) error) error {
 	}
 }
 
-// hexadecimal reads up to 16 digits and returns how many there are.
+// hexadecimal parses up to 16 digits and returns their number.
 func hexadecimal(text []byte) (value uint64, n int) {
 	for ; n < len(text) && n < 16; n++ {
 		c := text[n]
@@ -70,13 +70,13 @@ func hexadecimal(text []byte) (value uint64, n int) {
 	return value, n
 }
 
-// section is a part of the kernel's code that the linker marks with a symbol at
-// either end (include/asm-generic/vmlinux.lds.h).
+// section is a part of the kernel's code with linker symbols at both ends
+// (include/asm-generic/vmlinux.lds.h).
 type section struct{ start, end uint64 }
 
 func (s section) has(address uint64) bool { return s.start <= address && address < s.end }
 
-// unprobed are the parts of the code where no probe may be, and why.
+// unprobed are the parts of the code where probes are not allowed, and why.
 var unprobed = []struct{ name, why string }{
 	{"__noinstr_text", "it runs where the kernel can't be instrumented (noinstr)"},
 	{"__entry_text", "it is where the processor enters the kernel"},
@@ -87,30 +87,29 @@ var unprobed = []struct{ name, why string }{
 	{"inittext", "it ran when the kernel started, and is no longer in memory (__init)"},
 }
 
-// symtab is what one reading of /proc/kallsyms found.
+// symtab is the result of reading /proc/kallsyms once.
 type symtab struct {
-	found    []symbol            // those that were asked for, in the order of the list
-	starts   []uint64            // the addresses of all code symbols, if they were asked for
-	aliases  map[uint64][]string // the names of code of an address, where there are several
+	found    []symbol            // the wanted symbols, in the order of the list
+	starts   []uint64            // the addresses of all code symbols, if requested
+	aliases  map[uint64][]string // the code symbols of an address, if there are several
 	sections map[string]section
 	modules  map[string]bool
-	hidden   bool // all addresses read as zero
+	hidden   bool // all addresses are zero
 }
 
-// symbol is one line that was asked for.
 type symbol struct {
 	Function
 	kind byte
 }
 
-// readSymbols reads kallsyms and keeps the symbols that keep says. Starts are
-// collected where all is true.
+// readSymbols reads kallsyms and keeps the symbols for which keep returns true. If all is true,
+// it also collects starts.
 func readSymbols(r io.Reader, all bool, keep func(*symbols.KernelSymbol) bool) (*symtab, error) {
 	t := &symtab{sections: map[string]section{}, modules: map[string]bool{}, hidden: true}
 	if all {
 		t.starts = make([]uint64, 0, 64<<10)
 	}
-	module := "" // of the line before: they come in runs
+	module := "" // of the previous line: modules come in runs
 	var same aliases
 	err := symbols.EachKernelSymbol(r, func(s *symbols.KernelSymbol) error {
 		if string(s.Module) != module {
@@ -144,8 +143,8 @@ func readSymbols(r io.Reader, all bool, keep func(*symbols.KernelSymbol) bool) (
 	return t, nil
 }
 
-// mark keeps a symbol if it is one end of a section: __NAME_start and __NAME_end,
-// or _sNAME and _eNAME.
+// mark records a symbol that is one end of a section: __NAME_start and __NAME_end, or _sNAME
+// and _eNAME.
 func (t *symtab) mark(s *symbols.KernelSymbol) {
 	name, isStart := bytes.CutSuffix(s.Name, []byte("_start"))
 	isEnd := false
@@ -169,8 +168,8 @@ func (t *symtab) mark(s *symbols.KernelSymbol) {
 	t.sections[string(name)] = at
 }
 
-// end is where the function that begins at an address ends at the latest: where
-// the next symbol of code begins; 0 if there is none.
+// end returns the address of the next code symbol after start, which is an upper limit for the
+// end of the function there. It returns 0 if there is none.
 func (t *symtab) end(start uint64) uint64 {
 	end := uint64(0)
 	for _, a := range t.starts {
@@ -181,8 +180,8 @@ func (t *symtab) end(start uint64) uint64 {
 	return end
 }
 
-// isHelper tells whether a symbol of code is no function of the source: what
-// compilers and the build put beside those, and code that comes and goes.
+// isHelper reports whether a code symbol is not a function of the source: compilers and the
+// build add such symbols, and some code is generated at run time.
 func isHelper(f *Function) bool {
 	for _, prefix := range []string{"__pfx_", "__cfi_", "__kcfi_", "__pi___pfx_"} {
 		if strings.HasPrefix(f.Name, prefix) {

@@ -9,13 +9,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ringtap/ringtap/internal/host/proc"
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// kernel is where the running kernel tells about itself.
+// kernel reads the running kernel's information about itself, below root.
 type kernel struct{ root string }
 
-// tracefs are the directories where it may be mounted.
+// tracefs are the possible mount points.
 var tracefs = []string{"sys/kernel/tracing", "sys/kernel/debug/tracing"}
 
 func (k kernel) path(name string) string {
@@ -25,9 +26,12 @@ func (k kernel) path(name string) string {
 	return filepath.Join(k.root, name)
 }
 
+// proc is where proc(5) is mounted.
+func (k kernel) proc() proc.FS { return proc.FS(k.path("proc")) }
+
 // symbols reads /proc/kallsyms.
 func (k kernel) symbols(all bool, keep func(*symbols.KernelSymbol) bool) (*symtab, error) {
-	f, err := os.Open(k.path("proc/kallsyms"))
+	f, err := k.proc().Kallsyms()
 	if err != nil {
 		return nil, err
 	}
@@ -35,26 +39,26 @@ func (k kernel) symbols(all bool, keep func(*symbols.KernelSymbol) bool) (*symta
 	return readSymbols(f, all, keep)
 }
 
-// traced are the functions of a name that the function tracer knows, each between
-// its neighbours in the list, which is in the order of addresses.
+// traced has the entries of the function tracer's list by name, each with its neighbors. The
+// list is in address order.
 type traced map[tracedName][]neighbours
 
 type tracedName struct{ module, name string }
 
-// neighbours are the names before and after an entry, "" where there is none of
-// the same module.
+// neighbours are the names before and after an entry, or "" if there is none in the same
+// module.
 type neighbours struct{ before, after string }
 
-// has tells whether a function is in the list. What the compiler split off a
-// function (.cold, .part.0) may be probed if the function itself may
-// (kernel/trace/trace_kprobe.c, within_notrace_func).
+// has reports whether a function is in the list. A part that the compiler split off (.cold,
+// .part.0) may be probed if the function itself may (kernel/trace/trace_kprobe.c,
+// within_notrace_func).
 func (t traced) has(f *Function) bool {
 	return len(t[tracedName{f.Module, f.Name}]) > 0 || len(t[tracedName{f.Module, baseName(f.Name)}]) > 0
 }
 
-// traceable reads available_filter_functions and keeps the names that keep says.
-// The list is nil, and the error says why, where the kernel does not have it or
-// does not show it.
+// traceable reads available_filter_functions and keeps the names for which keep returns true.
+// If the kernel does not have the list, or does not show it, the list is nil and the error says
+// why.
 func (k kernel) traceable(keep func(name []byte) bool) (traced, error) {
 	var errs []error
 	for _, dir := range tracefs {
@@ -73,11 +77,11 @@ func (k kernel) traceable(keep func(name []byte) bool) (traced, error) {
 	return nil, errors.Join(errs...)
 }
 
-// readTraced reads lines of "NAME" and "NAME [MODULE]".
+// readTraced parses lines of "NAME" and "NAME [MODULE]".
 func readTraced(r io.Reader, keep func(name []byte) bool) (traced, error) {
 	list := traced{}
 	var lastName, lastModule []byte
-	var open *neighbours // the entry before, which the next name belongs to
+	var open *neighbours // the previous entry, whose after is the next name
 	err := eachLine(r, func(line []byte) error {
 		name, module := cutModule(line)
 		if len(name) == 0 {
@@ -105,8 +109,8 @@ func readTraced(r io.Reader, keep func(name []byte) bool) (traced, error) {
 	return list, nil
 }
 
-// blacklist reads the kernel's list of places where no probe may be. It is in
-// debugfs and empty where that is not mounted.
+// blacklist reads the kernel's list of places where probes are not allowed. It is in debugfs;
+// if that is not mounted, the result is empty.
 func (k kernel) blacklist() ([]section, error) {
 	f, err := os.Open(k.path("sys/kernel/debug/kprobes/blacklist"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +123,7 @@ func (k kernel) blacklist() ([]section, error) {
 	return readBlacklist(f)
 }
 
-// readBlacklist reads lines of "0xSTART-0xEND\tNAME".
+// readBlacklist parses lines of "0xSTART-0xEND\tNAME".
 func readBlacklist(r io.Reader) ([]section, error) {
 	var list []section
 	err := eachLine(r, func(line []byte) error {

@@ -9,28 +9,27 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/text/match"
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// lookup is a search of the kernel's lists for a name or a pattern.
 type lookup struct {
 	kernel
 	module  string // "" for all
 	symbol  string
 	pattern bool
-	address uint64 // looked for instead of a symbol if it is not 0
-	all     bool   // the addresses of all functions are needed
+	address uint64 // if not 0, searched for instead of a symbol
+	all     bool   // collect the addresses of all functions
 	others  map[string]bool
 	logger  *slog.Logger
 
 	table  *symtab
-	traced traced // nil where the kernel does not show the list
+	traced traced // nil if the kernel does not show the list
 }
 
-// read reads kallsyms and the function tracer's list at the same time: making
-// their text takes the kernel most of the time. Of an address the function is
-// not known yet, so that its list is left for later.
+// read reads kallsyms and the function tracer's list in parallel: the kernel needs most of the
+// time to format the text. For an address, the function's name is not known yet, so the
+// tracer's list is read later.
 func (l *lookup) read() error {
 	var err error
 	if l.address != 0 {
@@ -39,7 +38,7 @@ func (l *lookup) read() error {
 	}
 	keep := l.keepOne()
 	if l.pattern {
-		glob, err := names.ParseGlob(l.symbol)
+		glob, err := match.ParseGlob(l.symbol)
 		if err != nil {
 			return fmt.Errorf("pattern %q: %w", l.symbol, err)
 		}
@@ -59,15 +58,15 @@ func (l *lookup) read() error {
 	return err
 }
 
-// keepOne keeps the symbol, what compilers made of it, and what it may be called
-// today.
+// keepOne accepts the symbol, the compiler's clones of it, and its possible names in this
+// kernel.
 func (l *lookup) keepOne() func(name []byte) bool {
 	l.others = map[string]bool{}
 	for _, name := range renamed(l.symbol) {
 		l.others[name] = true
 	}
 	l.others[baseName(l.symbol)] = true
-	var begins [256]bool // spares most names the look into the map
+	var begins [256]bool // avoids most map lookups
 	for name := range l.others {
 		begins[name[0]] = true
 	}
@@ -80,8 +79,8 @@ func (l *lookup) keepOne() func(name []byte) bool {
 	}
 }
 
-// keepNearest keeps the symbols of code that begin at the address, or come
-// nearest to it from below: the last ones kept.
+// keepNearest accepts code symbols at the address or closest below it. The last ones accepted
+// are the closest.
 func (l *lookup) keepNearest() func(*symbols.KernelSymbol) bool {
 	best := uint64(0)
 	return func(s *symbols.KernelSymbol) bool {
@@ -93,7 +92,6 @@ func (l *lookup) keepNearest() func(*symbols.KernelSymbol) bool {
 	}
 }
 
-// missing is the error for a symbol that is not there.
 func (l *lookup) missing() error {
 	e := &SymbolError{Name: l.symbol, Module: l.module, Pattern: l.pattern}
 	if l.module != "" && !l.table.modules[l.module] {
@@ -125,7 +123,7 @@ func (l *lookup) missing() error {
 	return e
 }
 
-// elsewhere finds functions of the symbol's name outside of its module.
+// elsewhere returns functions with the symbol's name outside of its module.
 func (l *lookup) elsewhere() []string {
 	table, err := l.kernel.symbols(false, func(s *symbols.KernelSymbol) bool { return isFunction(s.Type) && string(s.Name) == l.symbol })
 	if err != nil {
@@ -139,7 +137,7 @@ func (l *lookup) elsewhere() []string {
 	return slices.Compact(names)
 }
 
-// notFunction says what a symbol is that is in no code.
+// notFunction says what kind of symbol it is if it is not code.
 func notFunction(s *symbol) string {
 	switch s.kind | 0x20 {
 	case 'd', 'b', 'r', 'v', 'g', 's':
@@ -148,7 +146,6 @@ func notFunction(s *symbol) string {
 	return "it is a constant of the kernel's build"
 }
 
-// near finds the functions whose names resemble the symbol.
 func (l *lookup) near() []string {
 	near := newNearest(l.symbol)
 	_, err := l.kernel.symbols(false, func(s *symbols.KernelSymbol) bool {
@@ -163,7 +160,7 @@ func (l *lookup) near() []string {
 	return near.found.Names()
 }
 
-// unloaded says why a module has no functions.
+// unloaded returns the reason why a module has no functions.
 func (k kernel) unloaded(module string) string {
 	if k.isBuiltin(module) {
 		return "module " + module + " is built into this kernel: name the function alone"

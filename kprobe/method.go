@@ -5,48 +5,47 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// Method is one of the kernel's means to trace its own functions.
+// Method is one of the kernel's mechanisms to trace its own functions.
 type Method string
 
-// The ways, in the order in which they are tried. Each can do less than the
+// The methods, in the order in which they are tried. Each one has more restrictions than the
 // one before, or costs more.
 const (
-	// MethodAny is the zero value: the first that can do what is asked.
+	// MethodAny is the zero value: the first method that can do what is asked.
 	MethodAny Method = ""
-	// MethodPMU is perf's own kprobe events, which vanish with their file
-	// descriptors: no arguments, no filter, a probe of its own for each CPU or
-	// thread that is watched, and never inherited.
+	// MethodPMU uses perf's own kprobe events, which vanish with their file descriptors. They
+	// have no arguments and no filter, need a separate probe for each watched CPU or thread,
+	// and are never inherited.
 	MethodPMU Method = "pmu"
-	// MethodKprobeEvents is events of tracefs, which can do everything.
+	// MethodKprobeEvents uses tracefs events, which have no restrictions.
 	MethodKprobeEvents Method = "kprobe_events"
-	// MethodFunction is the function tracer: entries of any number of functions in
-	// one event, no arguments, no filter, no user stacks.
+	// MethodFunction uses the function tracer: entries of any number of functions in one event,
+	// without arguments, filter or user stacks.
 	MethodFunction Method = "ftrace:function"
-	// MethodBreakpoint is execution breakpoints: at most perfevent.MaxBreakpoints
-	// instructions, arguments that are registers, no filter. An arm64 kernel
-	// records a hit again if it is interrupted before it has stepped over the
-	// instruction.
+	// MethodBreakpoint uses execution breakpoints: at most perfevent.MaxBreakpoints
+	// instructions, only registers as arguments, no filter. An arm64 kernel records a hit twice
+	// if it is interrupted before it has stepped over the instruction.
 	MethodBreakpoint Method = "breakpoint"
 )
 
-// Refusal says why a way does not do.
+// Refusal says why a method cannot be used.
 type Refusal struct {
 	Method Method
 	Err    error
 }
 
-// MethodError says that there is no way to do what is asked: why each fails, and
-// what would work instead.
+// MethodError is returned if no method can do what is asked. It has the reason for each one,
+// and its message suggests alternatives.
 type MethodError struct {
-	What     string    // that was to be traced
-	Refusals []Refusal // of each way that was tried, in order
-	Forced   bool      // only the one that was asked for was tried
+	What     string    // the thing to trace
+	Refusals []Refusal // one for each method tried, in order
+	Forced   bool      // only the requested method was tried
 }
 
-// Error is one line.
+// Error returns a one-line message.
 func (e *MethodError) Error() string {
 	text := e.Reasons()
 	if !e.Forced || errors.Is(e, errNoProbes) {
@@ -55,7 +54,7 @@ func (e *MethodError) Error() string {
 	return text
 }
 
-// Reasons says why no way does, without what would.
+// Reasons returns the reasons without the alternatives.
 func (e *MethodError) Reasons() string {
 	var out strings.Builder
 	if e.Forced {
@@ -81,7 +80,7 @@ func (e *MethodError) Reasons() string {
 	return escape.Text(out.String())
 }
 
-// Unwrap returns why each way failed.
+// Unwrap returns the error of each method.
 func (e *MethodError) Unwrap() []error {
 	errs := make([]error, len(e.Refusals))
 	for i, r := range e.Refusals {

@@ -3,9 +3,9 @@ package kprobe
 import (
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/arch"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -18,7 +18,7 @@ func attachBreakpoint(p *Plan, o *AttachOptions) (*Attachment, error) {
 	case len(p.Sites) > perfevent.MaxBreakpoints:
 		return nil, fmt.Errorf("there are %d for %d places", perfevent.MaxBreakpoints, len(p.Sites))
 	}
-	raw, err := newRawBreakpoint(p, runtime.GOARCH)
+	raw, err := newRawBreakpoint(p, arch.Here)
 	if err != nil {
 		return nil, err
 	}
@@ -38,14 +38,14 @@ func attachBreakpoint(p *Plan, o *AttachOptions) (*Attachment, error) {
 	if err := tryBreakpoint(a.Events[0]); err != nil {
 		return nil, err
 	}
-	if runtime.GOARCH == "arm64" {
+	if arch.Here == arch.ARM64 {
 		o.Logger.Warn("some hits of a breakpoint may come twice: those that an interrupt meets")
 	}
 	return a, nil
 }
 
-// tryBreakpoint finds out whether the kernel takes breakpoints in itself: x86
-// kernels without kprobes don't.
+// tryBreakpoint tests whether the kernel allows breakpoints in its own code: x86 kernels
+// without kprobes do not.
 func tryBreakpoint(event perfevent.Event) error {
 	c, err := perfevent.OpenCounters(perfevent.System(), []perfevent.Event{event}, perfevent.Options{})
 	if open := (*perfevent.OpenError)(nil); errors.As(err, &open) && errors.Is(err, perfevent.ErrNotProbeable) {

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/names"
-	"github.com/ringtap/ringtap/internal/proc"
+	"github.com/ringtap/ringtap/internal/host/proc"
+	"github.com/ringtap/ringtap/internal/text/match"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -23,7 +23,7 @@ var (
 	errUserStacks = errors.New("it has no user stacks")
 )
 
-// notFunction says what the function tracer can't do of what is asked.
+// notFunction returns an error if the function tracer cannot do what is asked.
 func (p *Plan) notFunction(o *AttachOptions) error {
 	switch {
 	case p.fetches():
@@ -38,8 +38,8 @@ func (p *Plan) notFunction(o *AttachOptions) error {
 	return nil
 }
 
-// attachFunction makes one event of all sites. That is not the fast way to arm a
-// thousand functions that it looks like: see perfevent.FunctionEntry.
+// attachFunction makes one event for all sites. It is no fast way to trace a thousand
+// functions: see perfevent.FunctionEntry.
 func attachFunction(p *Plan, o *AttachOptions) (*Attachment, error) {
 	if err := p.notFunction(o); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func attachFunction(p *Plan, o *AttachOptions) (*Attachment, error) {
 	}, nil
 }
 
-// rootCause is an error without the path that it is about.
+// rootCause strips the path from an error.
 func rootCause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -87,16 +87,15 @@ func rootCause(err error) error {
 	return err
 }
 
-// Limits of kernel/trace/trace_events_filter.c (MAX_FILTER_STR_VAL) and of the
-// ioctl of perf.
+// Limits of kernel/trace/trace_events_filter.c (MAX_FILTER_STR_VAL) and of perf's ioctl.
 const (
 	maxPattern = 255
 	maxFilter  = 4095
 )
 
-// functionFilter is the filter that lets exactly the plan's functions through:
-// by the definition's pattern where that stands for no others, else by their
-// places in the list of functions, the file available_filter_functions.
+// functionFilter returns a filter that matches exactly the plan's functions. It uses the
+// definition's pattern if that matches no others, else the functions' positions in the file
+// available_filter_functions.
 func functionFilter(p *Plan, list []byte) (string, error) {
 	type key struct{ name, module string }
 	wanted := make(map[key]bool, len(p.Sites))
@@ -104,7 +103,7 @@ func functionFilter(p *Plan, list []byte) (string, error) {
 		f := p.Sites[i].Function
 		wanted[key{f.Name, f.Module}] = true
 	}
-	pattern, err := names.ParseGlob(p.Definition.Symbol)
+	pattern, err := match.ParseGlob(p.Definition.Symbol)
 	if err != nil {
 		return "", err
 	}
@@ -122,7 +121,7 @@ func functionFilter(p *Plan, list []byte) (string, error) {
 			numbers = append(numbers, strconv.Itoa(number))
 			fits = fits && pattern.MatchBytes(name)
 		case fits && pattern.MatchBytes(name):
-			fits = false // it would trace a function that is not the plan's
+			fits = false // it would also trace functions that are not in the plan
 		}
 	}
 	for i := range p.Sites {
@@ -140,8 +139,8 @@ func functionFilter(p *Plan, list []byte) (string, error) {
 	return filter, nil
 }
 
-// joinPatterns makes a filter of patterns. Kernels have no other way to spell it:
-// some take no quotes around a pattern (6.1 answers EPERM).
+// joinPatterns builds a filter from patterns. All kernels accept this form; some reject quotes
+// around a pattern (6.1 returns EPERM).
 func joinPatterns(patterns []string) string {
 	var out strings.Builder
 	used := maxPattern
@@ -160,7 +159,7 @@ func joinPatterns(patterns []string) string {
 	return out.String()
 }
 
-// kernelPattern tells whether ftrace reads a pattern as package kprobe does.
+// kernelPattern reports whether ftrace interprets a pattern as package kprobe does.
 func kernelPattern(pattern string) bool {
 	return len(pattern) <= maxPattern && pattern != "" && (pattern[0] < '0' || pattern[0] > '9') &&
 		!strings.ContainsFunc(pattern, func(r rune) bool {

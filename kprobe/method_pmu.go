@@ -8,10 +8,9 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// fewEvents is how many of perf's own kprobe events may serve one probe. Each is
-// a probe of its own that the kernel handles at every hit, whether or not it
-// watches the thread that hit; any number of perf events of one tracefs event
-// cost nothing more.
+// fewEvents is the maximum number of perf's own kprobe events for one probe. Each event is a
+// separate probe, which the kernel handles at every hit, even if the event does not watch that
+// thread. With a tracefs event, the number of perf events makes no difference.
 const fewEvents = 4
 
 var (
@@ -19,7 +18,7 @@ var (
 	errFilters = errors.New("it has no filter")
 )
 
-// notPMU says what is better done by events of tracefs, "" if nothing is.
+// notPMU returns the reason why tracefs events are better here, or "".
 func (p *Plan) notPMU(o *AttachOptions) string {
 	switch {
 	case p.fetches():
@@ -27,9 +26,9 @@ func (p *Plan) notPMU(o *AttachOptions) string {
 	case o.Filter != "":
 		return "there is a filter"
 	case p.returns():
-		// Each of the events is a return probe of its own, and takes the others'
-		// trampolines for where the function returns to. They follow few calls
-		// at once and don't tell what they miss.
+		// Each event is a separate return probe, and records the trampolines of the others as
+		// return addresses. Such probes follow only a few calls at the same time and do not
+		// count missed ones.
 		return "a single return probe gives more information"
 	case len(p.Sites) > 1:
 		return "there are several sites"

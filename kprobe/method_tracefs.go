@@ -9,7 +9,7 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// errNoProbes is why there are neither kprobe_events nor perf's own.
+// errNoProbes says that the kernel has neither kprobe_events nor perf's own kprobe events.
 var errNoProbes = errors.New("it was built without CONFIG_KPROBE_EVENTS")
 
 func attachTracefs(p *Plan, o *AttachOptions) (*Attachment, error) {
@@ -34,13 +34,13 @@ func attachTracefs(p *Plan, o *AttachOptions) (*Attachment, error) {
 	return a, nil
 }
 
-// followed is how many calls at a time all return probes of a plan follow
-// together, at some hundred bytes each.
+// followed is the number of calls that all return probes of a plan can follow at the same time.
+// Each takes some hundred bytes.
 const followed = 1 << 17
 
-// probe is the site as tracefs takes it, one of so many. A return probe follows as
-// many calls at once as it may: the kernel's own number, ten or twice the CPUs,
-// is soon used up by calls that sleep, and it misses all others.
+// probe returns the site's definition for tracefs; sites is the number of all sites. A return
+// probe gets as high a MaxActive as possible: calls that sleep soon use up the kernel's
+// default, ten or twice the CPUs, and it misses all others.
 func (s *Site) probe(sites int) ftrace.Probe {
 	p := ftrace.Probe{Event: s.Event, Place: s.Place(), Return: s.Return, Args: s.Args}
 	if s.Return {
@@ -49,11 +49,14 @@ func (s *Site) probe(sites int) ftrace.Probe {
 	return p
 }
 
-// tellApart gives sites that have no name places by their offset from where the
-// kernel's code begins, as perf probe does, where an address says too little. Of the places
-// of one event, which merge makes, the kernel compares names and offsets, and an address has neither
-// for it: a second one would be the same place (trace_kprobe_has_same_kprobe in kernel/trace/trace_kprobe.c).
-// Of a return at an address, 6.1 knows no $retval (__trace_kprobe_create sets TPARG_FL_RETURN with a symbol alone).
+// tellApart gives sites without a name a place relative to the start of the kernel's code, as
+// perf probe does, for two reasons:
+//
+//   - Among the places of a merged event, the kernel compares only names and offsets. An address
+//     has neither, so a second one would count as the same place (trace_kprobe_has_same_kprobe in
+//     kernel/trace/trace_kprobe.c).
+//   - In a return probe at an address, 6.1 does not know $retval (__trace_kprobe_create sets
+//     TPARG_FL_RETURN only with a symbol).
 func (p *Plan) tellApart(probes []ftrace.Probe, merge bool) {
 	for i := range p.Sites {
 		if s := &p.Sites[i]; s.Symbol == "" && (merge || s.Return) && p.text != 0 && s.Address > p.text {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// isBuiltin tells whether a module is part of the kernel itself, which the list
-// of its build says where it is installed (modules.builtin(5)).
+// isBuiltin reports whether a module is built into the kernel. It reads the build's list
+// (modules.builtin(5)), which may not be installed.
 func (k kernel) isBuiltin(module string) bool {
-	release, err := os.ReadFile(k.path("proc/sys/kernel/osrelease"))
+	release, err := k.proc().Sysctl("kernel/osrelease")
 	if err != nil {
 		return false
 	}
-	list, err := os.ReadFile(k.path("lib/modules/" + path.Base(strings.TrimSpace(string(release))) + "/modules.builtin"))
+	list, err := os.ReadFile(k.path("lib/modules/" + path.Base(release) + "/modules.builtin"))
 	if err != nil {
 		return false
 	}

@@ -2,10 +2,10 @@ package kprobe
 
 import "github.com/ringtap/ringtap/symbols"
 
-// tellApart finds out which functions of one name the function tracer knows, if
-// it does not know all of them. Its list has names without addresses (the one
-// with addresses is of 6.5); but it is in their order, so that an entry lies
-// between its neighbours. The functions are sorted by name and module.
+// tellApart corrects Traceable for functions of the same name if the function tracer's list has
+// fewer entries of that name. The list has names without addresses (one with addresses exists
+// since 6.5). But it is in address order, so a function must be between the neighbors of its
+// entry. functions must be sorted by name and module.
 func (l *lookup) tellApart(functions []Function) {
 	var groups [][]Function
 	wanted := map[string]bool{}
@@ -51,7 +51,7 @@ func (l *lookup) tellApart(functions []Function) {
 			}
 		}
 		if found < len(entries) {
-			continue // all stay: the kernel will say which
+			continue // leave them all Traceable: the kernel will reject the wrong ones
 		}
 		for i := range group {
 			group[i].Traceable = known[i]
@@ -59,8 +59,8 @@ func (l *lookup) tellApart(functions []Function) {
 	}
 }
 
-// between is the index of the function that lies between two neighbours, of whose
-// names there may be several as well: in the narrowest gap; -1 if there is none.
+// between returns the index of the function between two neighbors, or -1 if there is none. A
+// neighbor's name may have several addresses, too; then the narrowest gap wins.
 func between(group []Function, before, after []uint64) int {
 	best, width := -1, uint64(0)
 	for i := range group {

@@ -3,23 +3,23 @@ package kprobe
 import (
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// nearest collects names of the kernel's that resemble one.
+// nearest collects kernel names that are similar to a name.
 type nearest struct {
 	name  string
-	limit int // of changes to a name that still resembles it
-	found *names.Nearest
+	limit int // maximum edit distance
+	found *match.Nearest
 }
 
 func newNearest(name string) *nearest {
 	const most = 5
 	limit := min(1+len(name)/6, 3)
-	return &nearest{name, limit, names.NewNearest(name, limit, most, names.ShortestFirst)}
+	return &nearest{name, limit, match.NewNearest(name, limit, most, match.ShortestFirst)}
 }
 
-// add adds a name that differs in a few letters, or continues what was typed.
+// add adds a name that differs in a few letters, or that starts or ends with the given one.
 func (n *nearest) add(name string) {
 	more := len(name) - len(n.name)
 	switch {

@@ -7,22 +7,21 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// Longest names that the kernel takes: KSYM_NAME_LEN without the zero byte (of
-// kernels since 6.1; 127 before), and a module's MODULE_NAME_LEN.
+// Maximum lengths of the kernel's names: KSYM_NAME_LEN without the NUL byte (since 6.1; 127
+// before), and MODULE_NAME_LEN.
 const (
 	maxSymbol = 511
 	maxModule = 55
 )
 
-// Parse reads a definition in the grammar that the package's doc describes. The
-// error is a *ftrace.SyntaxError that points at the mistake.
+// Parse parses a definition; the package documentation has the syntax. The error is a
+// *ftrace.SyntaxError that points at the mistake.
 func Parse(text string) (*Definition, error) { return parse(text, false) }
 
-// parse reads a definition; function says that its first word is the function
-// and no alias, whatever follows it.
+// parse parses a definition. If function is true, its first word is the function, not an alias.
 func parse(text string, function bool) (*Definition, error) {
 	p := &parser{text: text}
 	d := &Definition{Text: text}
@@ -32,13 +31,11 @@ func parse(text string, function bool) (*Definition, error) {
 	return d, nil
 }
 
-// parser is a place in the text of a definition.
 type parser struct {
 	text string
 	pos  int
 }
 
-// fail makes the error that points at pos.
 func (p *parser) fail(pos int, format string, args ...any) error {
 	return &ftrace.SyntaxError{Text: p.text, Pos: pos, Message: fmt.Sprintf(format, args...)}
 }
@@ -47,7 +44,6 @@ func isBlank(c byte) bool  { return c == ' ' || c == '\t' || c == '\n' }
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// isIdentifier tells whether s is a name as C has them.
 func isIdentifier(s string) bool {
 	for i := range len(s) {
 		if !isLetter(s[i]) && (i == 0 || !isDigit(s[i])) {
@@ -63,10 +59,10 @@ func (p *parser) blanks() {
 	}
 }
 
-// done tells whether a word has ended.
+// done reports whether the current word has ended.
 func (p *parser) done() bool { return p.pos == len(p.text) || isBlank(p.text[p.pos]) }
 
-// word reads up to a blank that is not within double quotes.
+// word reads up to a space outside of double quotes.
 func (p *parser) word() string {
 	start := p.pos
 	for quoted := false; p.pos < len(p.text) && (quoted || !p.done()); p.pos++ {
@@ -121,7 +117,7 @@ func (p *parser) kind(d *Definition) error {
 	return nil
 }
 
-// place reads [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS, which is at pos.
+// place parses [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS at pos.
 func (p *parser) place(d *Definition, word string, pos int) error {
 	if i := strings.IndexFunc(word, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xa0 || r == '#' }); i >= 0 {
 		return p.fail(pos+i, "invalid probe: no function's name has the character %q", word[i])
@@ -155,7 +151,7 @@ func (p *parser) place(d *Definition, word string, pos int) error {
 			return err
 		}
 	}
-	d.Pattern = names.IsGlob(d.Symbol)
+	d.Pattern = match.IsGlob(d.Symbol)
 	if err := p.checkGlob(d.Symbol, pos, "invalid probe: "); err != nil {
 		return err
 	}
@@ -170,10 +166,10 @@ func (p *parser) place(d *Definition, word string, pos int) error {
 	return nil
 }
 
-// checkGlob points at what is wrong with a pattern, which is at pos.
+// checkGlob returns an error that points into the pattern, which is at pos.
 func (p *parser) checkGlob(pattern string, pos int, prefix string) error {
-	_, err := names.ParseGlob(pattern)
-	if wrong := (*names.GlobError)(nil); errors.As(err, &wrong) {
+	_, err := match.ParseGlob(pattern)
+	if wrong := (*match.GlobError)(nil); errors.As(err, &wrong) {
 		return p.fail(pos+wrong.Pos, "%s%v", prefix, wrong)
 	}
 	return err
@@ -181,8 +177,7 @@ func (p *parser) checkGlob(pattern string, pos int, prefix string) error {
 
 const moduleLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 
-// checkFunction explains what is no function's name though it is where one
-// belongs.
+// checkFunction returns a helpful error if word cannot be the name of a function.
 func (p *parser) checkFunction(word string, pos int) error {
 	if base, ok := strings.CutSuffix(word, "%return"); ok {
 		return p.fail(pos+len(base), "invalid probe: a return probe is r:%s", base)
@@ -196,7 +191,7 @@ func (p *parser) checkFunction(word string, pos int) error {
 	return nil
 }
 
-// quoted reads "FUNCTION" or "FUNCTION"+OFFSET.
+// quoted parses "FUNCTION" or "FUNCTION"+OFFSET.
 func (p *parser) quoted(d *Definition, word string, pos int) error {
 	name, rest, ok := strings.Cut(word[1:], `"`)
 	switch {
@@ -219,7 +214,7 @@ func (p *parser) quoted(d *Definition, word string, pos int) error {
 	return p.offset(d, rest[1:], pos+len(name)+3)
 }
 
-// offset reads the text behind the plus sign, which is at pos.
+// offset parses the text after the plus sign, which is at pos.
 func (p *parser) offset(d *Definition, text string, pos int) error {
 	digits, hex := cutHex(text)
 	base := 10

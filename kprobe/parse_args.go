@@ -7,28 +7,27 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
 // maxArgs is the kernel's MAX_TRACE_ARGS (kernel/trace/trace_probe.h).
 const maxArgs = 128
 
-// fetchBegins are what arguments begin with, and nothing that is a function:
-// where the kernel fetches from, and the start of a C expression.
+// fetchBegins are characters that start an argument but never a function: the kernel's fetch
+// syntax, and the start of a C expression.
 const fetchBegins = `%$@+-\(&`
 
-// indexed is an element of an array. As a pattern for functions it would mean one
-// name, which is simpler to write.
+// indexed matches an element of an array. As a pattern of functions it would match only one
+// name, which nobody would write that way.
 var indexed = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\[[0-9]+\]`)
 
-// typed is a parameter with a type, and no function of a module.
+// typed matches a parameter with a type, which cannot be a function of a module.
 var typed = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*:(?:[usx](?:8|16|32|64)|char|string|ustring|symbol|symstr|b[0-9]+@[0-9]+/[0-9]+)(?:\[[0-9]+\])?$`)
 
-// isFetchWord tells whether the second word of a definition is an argument, so
-// that the first is the function. perf-tools' kprobe takes a word with =, % or $
-// in it for one; what else can only be one is so too. A parameter's bare name is
-// not: name function is an alias, and Resolve asks whether there is a
-// function of that name.
+// isFetchWord reports whether the second word of a definition is an argument, so that the first
+// one is the function. perf-tools' kprobe tests for =, % or $; other words that can only be
+// arguments count, too. The bare name of a parameter does not: it looks like a function after
+// an alias, and Resolve checks whether such a function exists.
 func isFetchWord(word string) bool {
 	if word[0] == '"' {
 		return false
@@ -37,7 +36,6 @@ func isFetchWord(word string) bool {
 		strings.Contains(word, "->") || indexed.MatchString(word) || typed.MatchString(word)
 }
 
-// args reads the arguments up to the end of the text.
 func (p *parser) args(d *Definition) error {
 	p.blanks()
 	d.Fetch = strings.TrimRight(p.text[p.pos:], " \t\n")
@@ -56,8 +54,8 @@ func (p *parser) args(d *Definition) error {
 	return p.checkNames(d)
 }
 
-// argEnd moves to the end of an argument: a blank, which in a C expression may
-// be within parentheses.
+// argEnd moves to the end of an argument: a space. In a C expression, spaces within parentheses
+// do not count.
 func (p *parser) argEnd() {
 	start := p.pos
 	for !p.done() {
@@ -80,7 +78,7 @@ func (p *parser) argEnd() {
 	}
 }
 
-// cutName splits NAME=BODY; without a name all is the body.
+// cutName splits NAME=BODY. Without a name, the whole word is the body.
 func cutName(word string) (name, body string) {
 	if name, body, ok := strings.Cut(word, "="); ok {
 		return name, body
@@ -88,13 +86,12 @@ func cutName(word string) (name, body string) {
 	return "", word
 }
 
-// arg reads one argument.
 func (p *parser) arg(d *Definition, word string, pos int) (Arg, error) {
 	name, body := cutName(word)
 	if !isPath(body) {
 		fetch, err := p.fetch(word, pos, 0)
 		if !strings.Contains(word, "=") {
-			fetch.Name = "" // the parser's own numbering, which knows this word only
+			fetch.Name = "" // the parser numbered it without knowing the other words
 		}
 		return Arg{Fetch: fetch, Pos: pos}, err
 	}
@@ -119,8 +116,8 @@ func (p *parser) arg(d *Definition, word string, pos int) (Arg, error) {
 	return arg, p.checkPath(d, &arg, at)
 }
 
-// isPath tells whether what is to be fetched is an expression for Types, and not
-// in the kernel's words.
+// isPath reports whether an argument is an expression for Types, and not in the kernel's
+// syntax.
 func isPath(body string) bool {
 	if body == "" {
 		return false
@@ -135,7 +132,7 @@ func isPath(body string) bool {
 	return isLetter(body[0]) || strings.IndexByte("(&*", body[0]) >= 0
 }
 
-// checkPath finds what can't be in an expression, or not in this probe.
+// checkPath returns an error if an expression is malformed or not possible in this probe.
 func (p *parser) checkPath(d *Definition, arg *Arg, pos int) error {
 	for i := range len(arg.Path) {
 		if c := arg.Path[i]; !isLetter(c) && !isDigit(c) && strings.IndexByte(".->*&()[] \t$", c) < 0 {
@@ -164,8 +161,8 @@ func (p *parser) checkPath(d *Definition, arg *Arg, pos int) error {
 	return nil
 }
 
-// fetch reads one argument in the kernel's grammar. Its byte skip is at pos of
-// the definition.
+// fetch parses one argument in the kernel's syntax. The byte skip of word is at pos in the
+// definition.
 func (p *parser) fetch(word string, pos, skip int) (ftrace.FetchArg, error) {
 	args, err := ftrace.ParseKernelArgs(word)
 	if syntax := (*ftrace.SyntaxError)(nil); errors.As(err, &syntax) {
@@ -177,8 +174,8 @@ func (p *parser) fetch(word string, pos, skip int) (ftrace.FetchArg, error) {
 	return args[0], nil
 }
 
-// checkNames refuses two arguments of one name. Those without one are called
-// after their number.
+// checkNames returns an error if two arguments have the same name. Arguments without a name are
+// named by their number.
 func (p *parser) checkNames(d *Definition) error {
 	for i := range d.Args {
 		for j := range i {

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ringtap/ringtap/internal/kcore"
+	"github.com/ringtap/ringtap/internal/host/kcore"
 	"github.com/ringtap/ringtap/uprobe/placement"
 )
 
-// maxCode is the longest function whose instructions are read.
+// maxCode is the maximum size of a function whose instructions are read, in bytes.
 const maxCode = 1 << 20
 
-// address adds the site of an address.
 func (r *resolver) address() error {
 	d := r.definition
 	place := fmt.Sprintf("%#x", d.Address)
@@ -22,7 +21,7 @@ func (r *resolver) address() error {
 	}
 	var function *Function
 	for i := range table.found {
-		// Of several names the first that is a function of the source.
+		// If there are several names, use the first one that is a function of the source.
 		f := &table.found[i].Function
 		if function == nil || f.Address > function.Address || isHelper(function) {
 			function = f
@@ -48,8 +47,8 @@ func (r *resolver) address() error {
 	return r.add(*function, offset, d.Address)
 }
 
-// probeableAddress looks up whether the function around an address can be
-// probed: its name was not known when the lists were read.
+// probeableAddress checks whether the function around an address can be probed. Its name was
+// not known when the lists were read.
 func (r *resolver) probeableAddress(f *Function) error {
 	list, err := r.lookup.kernel.traceable(func(name []byte) bool { return string(name) == f.Name || string(name) == baseName(f.Name) })
 	if err != nil {
@@ -63,8 +62,8 @@ func (r *resolver) probeableAddress(f *Function) error {
 	return r.probeable(f)
 }
 
-// checkOffset refuses an offset into a function where no instruction begins, if
-// its instructions can be read. The kernel checks it as well.
+// checkOffset returns an error if no instruction starts at an offset in a function. If the code
+// cannot be read, only the kernel checks it.
 func (r *resolver) checkOffset(f *Function, offset uint64) error {
 	if offset == 0 || r.options.Force {
 		return nil
@@ -95,12 +94,11 @@ func (r *resolver) checkOffset(f *Function, offset uint64) error {
 	return nil
 }
 
-// breakpoint is int3, which stands where other probes are instead of an
-// instruction's first byte.
+// breakpoint is int3, with which other probes replace an instruction's first byte.
 const breakpoint = 0xcc
 
-// boundary is nil if an instruction of amd64 begins at the offset. Code that has
-// probes already says nothing: they hide what is below them.
+// boundary returns nil if an amd64 instruction starts at the offset. If there are already
+// probes before it, nothing is known: they hide the original bytes.
 func boundary(code []byte, offset uint64) error {
 	f := &placement.Function{Machine: elf.EM_X86_64, Code: code}
 	for at := range min(offset, uint64(len(code))) {
@@ -111,9 +109,8 @@ func boundary(code []byte, offset uint64) error {
 	return f.Boundary(int(offset))
 }
 
-// code reads instructions of the running kernel, as they are in its memory.
 func (k kernel) code(address, size uint64) ([]byte, error) {
-	memory, err := kcore.Open(k.path("proc/kcore"))
+	memory, err := kcore.Open(k.proc().Name("kcore"))
 	if err != nil {
 		return nil, err
 	}

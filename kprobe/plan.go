@@ -5,35 +5,35 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// Plan is a definition that has been resolved: the instructions that will be
-// probed. It holds nothing open, and is true as long as no module comes or goes.
+// Plan is a resolved definition: the instructions that will be probed. It keeps no files open,
+// and is valid until a module is loaded or unloaded.
 type Plan struct {
 	Definition *Definition
 	Sites      []Site // at least one
-	// Notes tell the user what was understood differently from what the
-	// definition may have meant, each a sentence.
+	// Notes tell the user where the probes differ from what the definition may have meant. Each
+	// is a sentence.
 	Notes []string
 
-	text uint64 // address of the symbol _stext, where the kernel's code begins; 0 if there was no need to know
+	text uint64 // address of _stext, the start of the kernel's code; 0 if not needed
 }
 
-// Site is one instruction that is probed.
+// Site is one probed instruction.
 type Site struct {
-	// Symbol is the function as the kernel takes it, MODULE:NAME of a module's.
-	// It is "" where the kernel takes no name: then Address says where the site is.
+	// Symbol is the function's name for the kernel, MODULE:NAME in a module. It is "" if the
+	// definition is an address or the name is ambiguous: then the site is at Address.
 	Symbol   string
-	Offset   uint64 // of the instruction, bytes behind the function's start
-	Address  uint64 // of the instruction in memory, 0 if it is not known
+	Offset   uint64 // of the instruction, in bytes from the function's start
+	Address  uint64 // of the instruction in memory, 0 if unknown
 	Function Function
 	Event    string // name of the event, unique in the plan
-	Return   bool   // when the function returns
+	Return   bool   // a return probe
 	Args     []ftrace.FetchArg
 }
 
-// Place is where the site is, in the grammar of kprobe_events.
+// Place returns the site in the syntax of kprobe_events.
 func (s *Site) Place() string {
 	switch {
 	case s.Symbol == "":
@@ -44,12 +44,12 @@ func (s *Site) Place() string {
 	return s.Symbol
 }
 
-// Name is the name of the plan's event, of the first where there are several.
+// Name returns the name of the plan's event, or of the first one if there are several.
 func (p *Plan) Name() string { return p.Sites[0].Event }
 
-// String is the definition with the function that was found, its arguments as
-// they were written: "p:myopen do_sys_openat2 mode=%cx:u16". Of several sites it
-// shows the first and says how many more there are.
+// String returns the definition with the function found and its arguments as written: "p:myopen
+// do_sys_openat2 mode=%cx:u16". If there are several sites, it shows the first one and the
+// number of the others.
 func (p *Plan) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%c:%s %s", p.Definition.Kind, p.Sites[0].Event, p.Sites[0].Place())

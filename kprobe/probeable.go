@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/arch"
 )
 
-// probeable explains why the kernel would refuse a probe of a function; with
-// Options.Force it is asked nevertheless.
+// probeable returns an error if the kernel would reject a probe of a function. With
+// Options.Force it returns nil.
 func (r *resolver) probeable(f *Function) error {
 	if r.options.Force {
 		return nil
@@ -23,9 +25,9 @@ func (r *resolver) probeable(f *Function) error {
 	return e
 }
 
-// unprobeable says why a function can't be probed, "" if nothing is known against
-// it. The kernel refuses functions that the function tracer must not touch
-// (kernel/trace/trace_kprobe.c), and a list of its own (kernel/kprobes.c).
+// unprobeable returns the reason why a function cannot be probed, or "" if none is known. The
+// kernel rejects functions that the function tracer must not touch
+// (kernel/trace/trace_kprobe.c), and those on its own blacklist (kernel/kprobes.c).
 func (r *resolver) unprobeable(f *Function) string {
 	for _, u := range unprobed {
 		if r.lookup.table.sections[u.name].has(f.Address) {
@@ -43,7 +45,7 @@ func (r *resolver) unprobeable(f *Function) string {
 	return ""
 }
 
-// explain notes what may surprise about a function.
+// explain adds notes about a function that may surprise the user.
 func (r *resolver) explain(f *Function) {
 	has := func(name string) bool { return r.lookup.others[name] && r.lookup.foundName(name) }
 	for _, text := range []string{bypassNote(f.Name, has), busyNote(f)} {
@@ -59,7 +61,7 @@ func (r *resolver) explain(f *Function) {
 		case strings.Contains(f.Name, ".isra.") || strings.Contains(f.Name, ".constprop."):
 			r.note("%s is the compiler's clone of %s: some of its arguments may be missing or elsewhere", f.Name, baseName(f.Name))
 		case isWrapper(f.Name):
-			r.note("the arguments of a system call are in memory, where the first argument of %s points to: %s", f.Name, systemCallArgs(r.arch))
+			r.note("the arguments of a system call are in memory, where the first argument of %s points to: %s", f.Name, systemCallArgs(arch.Named(r.arch)))
 		}
 	}
 	if r.definition.Kind == Return && strings.Contains(f.Name, ".part.") {
@@ -67,7 +69,7 @@ func (r *resolver) explain(f *Function) {
 	}
 }
 
-// usesArguments tells whether the definition fetches what the caller passed.
+// usesArguments reports whether the definition fetches the caller's arguments.
 func (r *resolver) usesArguments() bool {
 	if r.definition.Kind == Return {
 		return false
@@ -80,29 +82,25 @@ func (r *resolver) usesArguments() bool {
 	return false
 }
 
-// isWrapper tells whether a function takes a system call's arguments from the
-// registers that the program had (CONFIG_ARCH_HAS_SYSCALL_WRAPPER).
+// isWrapper reports whether a function gets a system call's arguments in a struct pt_regs
+// (CONFIG_ARCH_HAS_SYSCALL_WRAPPER).
 func isWrapper(name string) bool {
 	return strings.HasPrefix(name, "__x64_sys_") || strings.HasPrefix(name, "__arm64_sys_") || strings.HasPrefix(name, "__ia32_sys_")
 }
 
-// systemCallArgs says how to fetch a system call's arguments: struct pt_regs of
-// arch/x86/include/asm/ptrace.h and arch/arm64/include/asm/ptrace.h.
-func systemCallArgs(arch string) string {
-	offsets := []int{0x70, 0x68, 0x60, 0x38, 0x48, 0x40} // di, si, dx, r10, r8, r9
-	if arch == "arm64" {
-		offsets = []int{0, 8, 16, 24, 32, 40} // x0 to x5
-	}
+// systemCallArgs returns the fetch arguments for a system call's parameters on machine m. They
+// are in a struct pt_regs that the first argument points to.
+func systemCallArgs(m *arch.Machine) string {
 	var list []string
-	for _, offset := range offsets {
-		list = append(list, fmt.Sprintf("+%#x($arg1)", offset))
+	for _, r := range m.Syscall {
+		list = append(list, fmt.Sprintf("+%#x($arg1)", r.Offset))
 	}
 	return strings.Join(list, ", ")
 }
 
-// clones are functions that the compiler made of one that is there as well: its
-// callers in the same file call f.part.0 where the beginning of f was put into them,
-// f.constprop.0 where they pass constants.
+// clones returns the compiler's clones of a function that exists itself, too. Callers in the
+// same file call f.part.0 if the start of f was inlined into them, and f.constprop.0 if they
+// pass constants.
 func (l *lookup) clones(f *Function) []string {
 	var names []string
 	for i := range l.table.found {
@@ -114,7 +112,6 @@ func (l *lookup) clones(f *Function) []string {
 	return names
 }
 
-// foundName tells whether the kernel has a function of a name that was kept.
 func (l *lookup) foundName(name string) bool {
 	for i := range l.table.found {
 		if s := &l.table.found[i]; s.Name == name && isFunction(s.kind) {

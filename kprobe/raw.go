@@ -3,16 +3,16 @@ package kprobe
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/arch"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// The beginning of all records (include/linux/trace_events.h, struct
-// trace_entry), and where a probe's goes on with its address.
+// Offsets in the common header of all records (include/linux/trace_events.h, struct
+// trace_entry), and of the address that follows it in a probe's record.
 const (
 	flagsAt    = 2
 	preemptAt  = 3
@@ -21,16 +21,14 @@ const (
 	argumentAt = 16
 )
 
-// flagIRQsOff is the bit of common_flags (TRACE_FLAG_IRQS_OFF).
 const flagIRQsOff = 1
 
-// rawFunction makes records of a kprobe out of those of ftrace:function, which
-// begin with the same fields and the address in the function.
+// rawFunction converts records of ftrace:function to kprobe records. They start with the same
+// fields and an address in the function.
 //
-// Perf says one level of disabled preemption more of them than of a kprobe. The
-// address is the call to ftrace that the compiler has put into the function,
-// where a kprobe of x86 is as well, if there is endbr64 before it; on arm64 the
-// kprobe is at the very start.
+// The preemption depth in these records is one higher than in a kprobe's. The address is that
+// of the compiler's call to ftrace. On x86, a kprobe is at the same address, if endbr64 comes
+// before it. On arm64, a kprobe is at the function's start.
 func rawFunction(p *Plan, arch string) func(dst []byte, i int, s *perfevent.Sample) []byte {
 	var starts []uint64
 	if arch == "arm64" {
@@ -57,67 +55,62 @@ func rawFunction(p *Plan, arch string) func(dst []byte, i int, s *perfevent.Samp
 	}
 }
 
-// farthestCall is how far behind a function's start the call to ftrace may be:
-// behind a landing pad and the instruction that saves the link register.
+// farthestCall is the maximum distance, in bytes, of the call to ftrace from a function's
+// start: a landing pad and the instruction that saves the link register may come first.
 const farthestCall = 12
 
-// rawBreakpoint makes records of a kprobe out of a breakpoint's registers.
+// rawBreakpoint converts a breakpoint's registers to kprobe records.
 type rawBreakpoint struct {
-	mask  uint64 // of the registers that are asked for
-	flags uint8  // number of the register that says whether interrupts are off, with irqs
-	irqs  uint64 // the bit of that register that is set while they are on; 0 if there is none
+	mask  uint64 // of the registers to sample
+	flags uint8  // number of the register that has the interrupt flag; see irqs
+	irqs  uint64 // the bit of that register that is set while interrupts are on; 0 if there is none
 	sites []breakpointSite
 }
 
-// breakpointSite is what a breakpoint's record holds.
 type breakpointSite struct {
 	address uint64
 	args    []registerArg
 }
 
-// registerArg is a register and how many of its bytes.
+// registerArg is a register, and how many of its bytes are recorded.
 type registerArg struct {
 	register uint8 // its number in the kernel's asm/perf_regs.h
 	size     int
 }
 
-// newRawBreakpoint looks at what the sites fetch, of which registers alone can be
-// had.
-func newRawBreakpoint(p *Plan, arch string) (*rawBreakpoint, error) {
-	numbers := perfRegisters(arch)
-	if numbers == nil {
-		return nil, fmt.Errorf("the registers of %s are not known", arch)
-	}
+// newRawBreakpoint returns the converter for p's sites on machine m. It returns an error if a
+// site fetches anything but registers that perf can sample.
+func newRawBreakpoint(p *Plan, m *arch.Machine) (*rawBreakpoint, error) {
 	b := &rawBreakpoint{}
-	if flags, ok := numbers["flags"]; ok {
-		b.flags, b.irqs = flags, 1<<9 // X86_EFLAGS_IF
-		b.mask |= 1 << flags
+	if m == arch.AMD64 {
+		b.flags, b.irqs = arch.RFLAGS.Perf, 1<<9 // X86_EFLAGS_IF
+		b.mask |= arch.Mask(arch.RFLAGS)
 	}
-	// A sample must have some registers for the kernel to take the mask.
-	b.mask |= 1 << numbers["sp"]
+	// The kernel rejects an empty mask, so sample at least one register.
+	b.mask |= arch.Mask(m.SP)
 	for i := range p.Sites {
 		s := &p.Sites[i]
 		site := breakpointSite{address: s.Address}
 		for _, a := range s.Args {
 			name, ok := strings.CutPrefix(a.Fetch, "%")
-			number, known := numbers[name]
-			if !ok || !known {
+			r := m.Register(name)
+			if !ok || r == nil || r.Perf == arch.None {
 				return nil, fmt.Errorf("argument %s: a breakpoint shows only registers, not memory", a)
 			}
 			size, err := ftrace.NumberSize(a)
 			if err != nil {
 				return nil, err
 			}
-			b.mask |= 1 << number
-			site.args = append(site.args, registerArg{number, size})
+			b.mask |= arch.Mask(r)
+			site.args = append(site.args, registerArg{r.Perf, size})
 		}
 		b.sites = append(b.sites, site)
 	}
 	return b, nil
 }
 
-// append makes the record of a hit of the i-th site. How deep preemption was
-// disabled nobody knows.
+// append appends the record of a hit of the i-th site. The preemption depth is unknown and left
+// 0.
 func (b *rawBreakpoint) append(dst []byte, i int, s *perfevent.Sample) []byte {
 	site := &b.sites[i]
 	start := len(dst)
@@ -126,24 +119,14 @@ func (b *rawBreakpoint) append(dst []byte, i int, s *perfevent.Sample) []byte {
 	le := binary.LittleEndian
 	le.PutUint32(record[pidAt:], s.TID)
 	le.PutUint64(record[probeIPAt:], site.address)
-	if flags, ok := register(&s.IntrRegs, b.flags); ok && b.irqs != 0 && flags&b.irqs == 0 {
+	if flags, ok := s.IntrRegs.Value(int(b.flags)); ok && b.irqs != 0 && flags&b.irqs == 0 {
 		record[flagsAt] = flagIRQsOff
 	}
 	for _, a := range site.args {
-		value, _ := register(&s.IntrRegs, a.register)
+		value, _ := s.IntrRegs.Value(int(a.register))
 		var bytes [8]byte
 		le.PutUint64(bytes[:], value)
 		dst = append(dst, bytes[:a.size]...)
 	}
 	return dst
-}
-
-// register is the value of a register in a sample, if it has it.
-func register(regs *perfevent.Registers, number uint8) (uint64, bool) {
-	bit := uint64(1) << number
-	i := bits.OnesCount64(regs.Mask & (bit - 1))
-	if regs.Mask&bit == 0 || i >= len(regs.Values) {
-		return 0, false
-	}
-	return regs.Values[i], true
 }

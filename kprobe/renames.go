@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// renames are functions that people probe, and what does their work in later
-// kernels, latest last. Only those that the running kernel has are told.
+// renames maps functions that people probe to their replacements in later kernels, the latest
+// last. Only replacements that the running kernel has are suggested.
 var renames = map[string]struct {
 	to    []string
 	since string // Linux version of the first change
@@ -78,8 +78,8 @@ var renames = map[string]struct {
 	"pick_next_task_fair":        {[]string{"pick_task_fair"}, "6.12"},
 }
 
-// systemCall cuts the prefix that kernels have put before the names of system
-// calls: sys_open, SyS_open (to 4.16), stub_execve (to 4.1), ksys_read.
+// systemCall cuts the prefixes that kernels have used for system calls: sys_open, SyS_open (up
+// to 4.16), stub_execve (up to 4.1), ksys_read.
 func systemCall(name string) (call string, ok bool) {
 	for _, prefix := range []string{"sys_", "SyS_", "stub_", "__x64_sys_", "__arm64_sys_", "__se_sys_", "__do_sys_", "ksys_"} {
 		if call, ok := strings.CutPrefix(name, prefix); ok && call != "" {
@@ -89,7 +89,7 @@ func systemCall(name string) (call string, ok bool) {
 	return "", false
 }
 
-// renamed are the names under which a function may be found today.
+// renamed returns the possible names of a function in this kernel.
 func renamed(name string) []string {
 	names := slices.Clone(renames[name].to)
 	if call, ok := systemCall(name); ok {
@@ -97,12 +97,11 @@ func renamed(name string) []string {
 			names = append(names, prefix+call)
 		}
 	}
-	// Since 6.10 many allocators are macros around functions of such a name.
+	// Since 6.10, many allocators are macros around functions with this suffix.
 	names = append(names, name+"_noprof")
 	return slices.DeleteFunc(names, func(n string) bool { return n == name })
 }
 
-// whyRenamed says what became of a function that is called otherwise today.
 func whyRenamed(name string, today []string) string {
 	if r, ok := renames[name]; ok && slices.ContainsFunc(today, func(t string) bool { return slices.Contains(r.to, t) }) {
 		return "since Linux " + r.since
@@ -116,15 +115,14 @@ func whyRenamed(name string, today []string) string {
 	return ""
 }
 
-// bypassed are functions that may still be there, but that most calls go past,
-// since what they call is called directly or their code was put into their
-// callers. What is called instead renames knows.
+// bypassed are functions that may still exist, but that most calls bypass: their callees are
+// called directly, or their code was inlined. renames has their replacements.
 var bypassed = []string{
 	"do_sys_open", "mark_page_accessed", "add_to_page_cache_lru", "set_page_dirty", "end_page_writeback",
 	"unlock_page", "wait_on_page_writeback", "pagecache_get_page", "kfree_skb",
 }
 
-// bypassNote warns of a function that most calls go past; "" if it is none.
+// bypassNote returns a warning if most calls bypass the function, else "".
 func bypassNote(name string, has func(string) bool) string {
 	if !slices.Contains(bypassed, name) {
 		return ""
@@ -138,8 +136,8 @@ func bypassNote(name string, has func(string) bool) string {
 	return ""
 }
 
-// busy are functions that run tens of thousands of times a second on any
-// machine that does something.
+// busy are functions that run tens of thousands of times a second on any machine that is not
+// idle.
 var busy = map[string]string{
 	"__schedule":         "at every switch of threads",
 	"finish_task_switch": "at every switch of threads",
@@ -159,7 +157,7 @@ var busy = map[string]string{
 	"__fget_light":       "at most system calls that take a file",
 }
 
-// busyNote warns of a function that is called very often; "" if it is none.
+// busyNote returns a warning if the function is called very often, else "".
 func busyNote(f *Function) string {
 	if when, ok := busy[baseName(f.Name)]; ok {
 		return fmt.Sprintf("%s runs %s: each hit costs about a microsecond", f.Name, when)

@@ -10,23 +10,20 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// defaultSites is how many sites a definition may stand for when Options do not
-// say.
 const defaultSites = 1000
 
-// Options say which kernel is looked at and how sites are chosen. The zero value means
-// the running kernel, with its type information where it has some.
+// Options say which kernel is examined and how sites are chosen. The zero value means the
+// running kernel, with its type information if it has some.
 type Options struct {
-	// Force takes a function though the kernel's lists say that it can't be
-	// probed, and an offset at which no instruction seems to begin: the kernel
-	// has the last word.
+	// Force accepts a function that the kernel's lists exclude, and an offset where no
+	// instruction seems to start. The kernel decides.
 	Force    bool
-	MaxSites int          // that a definition may stand for; 0 is 1000
+	MaxSites int          // maximum number of sites for a definition; 0 means 1000
 	Types    Types        // nil: KernelTypes(Root)
-	Root     string       // below which /proc, /sys and /lib/modules are; "" is "/"
+	Root     string       // directory that contains /proc, /sys and /lib/modules; "" means "/"
 	Logger   *slog.Logger // may be nil
 }
 
@@ -37,11 +34,10 @@ func (o *Options) logger() *slog.Logger {
 	return o.Logger
 }
 
-// Resolve finds the instructions that a definition means. It reads files and
-// defines nothing.
+// Resolve finds the instructions that a definition means. It reads files and defines nothing.
 //
-// The error is a *SymbolError, *BlacklistedError, *PlaceError, *TooManyError,
-// ErrAddressesHidden, or for an argument a *ftrace.SyntaxError that points at it.
+// The error is a *SymbolError, *BlacklistedError, *PlaceError, *TooManyError or
+// ErrAddressesHidden. For an argument, it is a *ftrace.SyntaxError that points at it.
 func Resolve(d *Definition, o Options) (*Plan, error) { return resolve(d, o, runtime.GOARCH) }
 
 func resolve(d *Definition, o Options, arch string) (*Plan, error) {
@@ -52,9 +48,9 @@ func resolve(d *Definition, o Options, arch string) (*Plan, error) {
 		o.Types = KernelTypes(o.Root)
 	}
 	o.Logger = o.logger()
-	// "p:vfs_read count" is an alias before a function for perf-tools, and
-	// "p:vfs_read *pos" one before a pattern. If there is no such function but
-	// one that is called as the alias, it is meant.
+	// For perf-tools, "p:vfs_read count" is an alias before a function, and "p:vfs_read *pos"
+	// an alias before a pattern. If there is no such function, but one with the name of the
+	// alias, the first word is the function.
 	if dereference.MatchString(d.Symbol) {
 		if plan, err, ok := asFunction(d, o, arch); ok {
 			return plan, err
@@ -72,11 +68,11 @@ func resolve(d *Definition, o Options, arch string) (*Plan, error) {
 	return plan, err
 }
 
-// dereference is a pattern that is what a parameter points to just as well.
+// dereference matches a pattern that may also be a dereferenced parameter.
 var dereference = regexp.MustCompile(`^\*[A-Za-z_][A-Za-z0-9_.]*$`)
 
-// asFunction resolves a definition as one without an alias, whose first word is the
-// function; ok is false if the kernel has no such function.
+// asFunction resolves a definition with its alias as the function. ok is false if the kernel
+// has no such function.
 func asFunction(d *Definition, o Options, arch string) (plan *Plan, err error, ok bool) {
 	if d.Alias == "" {
 		return nil, nil, false
@@ -108,7 +104,6 @@ func resolveOnce(d *Definition, o Options, arch string) (*Plan, error) {
 	return r.plan, nil
 }
 
-// resolver fills in one plan.
 type resolver struct {
 	definition *Definition
 	options    Options
@@ -116,7 +111,7 @@ type resolver struct {
 	lookup     *lookup
 	plan       *Plan
 	refused    []section // the kernel's blacklist
-	variables  []string  // of the kernel, that were found
+	variables  []string  // kernel variables that were found
 }
 
 func (r *resolver) resolve() error {
@@ -148,8 +143,8 @@ func (r *resolver) resolve() error {
 	return r.one(functions)
 }
 
-// unlisted takes the definition as it is, where the kernel has no list of its
-// functions (CONFIG_KALLSYMS).
+// unlisted accepts the definition unchecked if the kernel has no list of its functions
+// (CONFIG_KALLSYMS).
 func (r *resolver) unlisted() error {
 	d := r.definition
 	if d.Pattern {
@@ -159,7 +154,7 @@ func (r *resolver) unlisted() error {
 	return r.add(Function{Name: d.Symbol, Module: d.Module}, d.Offset, d.Address)
 }
 
-// one adds the sites of the functions of one name: mostly there is one.
+// one adds the sites of the functions of one name; usually there is one.
 func (r *resolver) one(functions []Function) error {
 	d := r.definition
 	usable, err := r.usable(functions)
@@ -181,7 +176,7 @@ func (r *resolver) one(functions []Function) error {
 	return r.ambiguous()
 }
 
-// several adds the sites of the functions that a pattern stands for.
+// several adds the sites of the functions that match a pattern.
 func (r *resolver) several(functions []Function) error {
 	usable, err := r.usable(functions)
 	if err == nil {
@@ -196,8 +191,8 @@ func (r *resolver) several(functions []Function) error {
 	return r.ambiguous()
 }
 
-// usable are the functions that can be probed. Those that can't are left out, and
-// counted; if there are no others it is an error.
+// usable returns the functions that can be probed. The others are left out and counted in a
+// note; if none is usable, that is an error.
 func (r *resolver) usable(functions []Function) ([]Function, error) {
 	var usable []Function
 	var first error
@@ -217,10 +212,10 @@ func (r *resolver) usable(functions []Function) ([]Function, error) {
 	return usable, nil
 }
 
-// ambiguous makes sites of one name sites of addresses: of a name that several
-// symbols have, variables too, the kernel takes the first, or since 6.6 (and in
-// stable kernels since 6.1.61) none. A module's function has its module's name with
-// it.
+// ambiguous changes sites to addresses if their name is ambiguous. If several symbols (also
+// variables) have the same name, the kernel takes the first or, since 6.6 (in stable kernels
+// since 6.1.61), none. A function of a module is named with its module, so only symbols of that
+// module count.
 func (r *resolver) ambiguous() error {
 	count := map[string]int{}
 	inModule := map[string]int{}
@@ -243,7 +238,6 @@ func (r *resolver) ambiguous() error {
 	return nil
 }
 
-// limit refuses more sites than are allowed.
 func (r *resolver) limit(n int) error {
 	if n > r.options.MaxSites {
 		return &TooManyError{Definition: r.definition.Text, Count: n, Max: r.options.MaxSites}
@@ -251,7 +245,6 @@ func (r *resolver) limit(n int) error {
 	return nil
 }
 
-// add adds a site.
 func (r *resolver) add(f Function, offset, address uint64) error {
 	d := r.definition
 	s := Site{Symbol: f.String(), Offset: offset, Address: address, Function: f, Return: d.Kind == Return}
@@ -279,7 +272,7 @@ func (r *resolver) add(f Function, offset, address uint64) error {
 	return nil
 }
 
-// note adds a note, once.
+// note adds a note unless the plan already has it.
 func (r *resolver) note(format string, args ...any) {
 	if text := escape.Text(fmt.Sprintf(format, args...)); !slices.Contains(r.plan.Notes, text) {
 		r.plan.Notes = append(r.plan.Notes, text)

@@ -6,22 +6,21 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/btf"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/arch"
+	"github.com/ringtap/ringtap/internal/host/btf"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// KernelTypes is the type information (BTF) of the running kernel and its
-// modules, for Options.Types. Nothing is read before it is asked, and what has
-// been read is kept. Root is as in Options. It may be used by several
-// goroutines.
+// KernelTypes returns the type information (BTF) of the running kernel and its modules, for
+// Options.Types. It is read when it is first needed, and then kept. root is as in Options.Root.
+// Several goroutines may use the result.
 //
-// A path is a C expression that begins with a parameter, $argN or $retval:
+// A path is a C expression that starts with a parameter, $argN or $retval:
 //
 //	path->dentry->d_name.name   members, those of anonymous structs and unions too;
 //	                            sk->sk_prot as by the macros of include/net/sock.h
@@ -29,33 +28,37 @@ import (
 //	((struct sock *)x)->sk_own  casts; ((sock*)x) does without blanks
 //	&p->comm                    addresses of what is read from there, such as text
 //
-// The kernel can't compute, and so there is no arithmetic. Values have their own
-// types: integers and enums u or s with their bits, those of networks' byte order
-// x, pointers x64, pointers to functions symbol, arrays T[N] of up to 64 elements,
-// bitfields bWIDTH@OFFSET/CONTAINER, which the kernel prints without a sign. What
-// is called char, and behind a pointer const unsigned char, is text: string, of
-// the task's memory ustring. A struct of one member, such as atomic_t, is that
-// member. A type that is asked for may not be wider than the value; an array's
-// type takes a value's own bytes, or what a pointer leads to: sk->sk_daddr:u8[4] is
-// {127,0,0,1}.
+// Arithmetic is not possible, since the kernel cannot compute. Values have the type of the C
+// value:
 //
-// Of $args, buffers are left as pointers (char * that is not const, or that a
-// size_t follows), a struct that is passed by value is its words, NAME_0 and
-// NAME_1 or x64[N], and what has no size or place is left out.
+//   - integers and enums: u or s with their size, or x if in network byte order;
+//   - pointers: x64, or symbol for pointers to functions;
+//   - arrays: T[N] with at most 64 elements;
+//   - bit fields: bWIDTH@OFFSET/CONTAINER, which the kernel prints as unsigned;
+//   - char, and const unsigned char behind a pointer: text, as string, or ustring in the task's
+//     memory;
+//   - a struct with one member, such as atomic_t: that member.
 //
-// Errors of Fetch are a *ftrace.SyntaxError whose Text is the argument's Path
-// where a place in that is to blame, and otherwise one sentence: without type
-// information it says what works instead.
+// A requested type must not be wider than the value. An array type applies to the value's own
+// bytes, or to the memory that a pointer leads to: sk->sk_daddr:u8[4] is {127,0,0,1}.
+//
+// In $args, buffers are fetched as pointers (char * that is not const, or that is followed by a
+// size_t). A struct passed by value is fetched as its words, NAME_0 and NAME_1 or x64[N].
+// Parameters without a size or a location are left out.
+//
+// If a part of the Path is wrong, Fetch's error is a *ftrace.SyntaxError whose Text is the
+// Path. Otherwise it is one sentence. If there is no type information, it says what works
+// instead.
 func KernelTypes(root string) Types {
-	return &kernelTypes{dir: filepath.Join(cmp.Or(root, "/"), btf.Dir), arch: runtime.GOARCH, modules: make(map[string]loaded)}
+	return &kernelTypes{dir: filepath.Join(cmp.Or(root, "/"), btf.Dir), machine: arch.Here, modules: make(map[string]loaded)}
 }
 
 type kernelTypes struct {
-	dir  string
-	arch string
+	dir     string
+	machine *arch.Machine
 
 	mu      sync.Mutex
-	modules map[string]loaded // by name, "" the kernel itself
+	modules map[string]loaded // by name; "" is the kernel itself
 }
 
 type loaded struct {
@@ -63,10 +66,10 @@ type loaded struct {
 	err  error
 }
 
-// withoutTypes is what can be done without type information.
+// withoutTypes says what is possible without type information.
 const withoutTypes = "$arg1, $arg2 … are the arguments in their order, and +OFFSET($arg1):TYPE is what a pointer leads to, OFFSET in bytes"
 
-// of returns the type information of a module, "" for the kernel.
+// of returns the type information of a module, or of the kernel if module is "".
 func (k *kernelTypes) of(module string) (*btf.Spec, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -78,7 +81,7 @@ func (k *kernelTypes) of(module string) (*btf.Spec, error) {
 	if module == "" || kernel.err != nil {
 		return kernel.spec, kernel.err
 	}
-	// sysfs names modules as the kernel does, which knows no dash.
+	// sysfs uses the kernel's module names, which have no dashes.
 	module = strings.ReplaceAll(module, "-", "_")
 	l, ok := k.modules[module]
 	if !ok {
@@ -101,7 +104,7 @@ func (k *kernelTypes) Fetch(f Function, isReturn bool, arg Arg) ([]ftrace.FetchA
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluator{path: arg.Path, function: f.Name, isReturn: isReturn, arch: k.arch, specs: []*btf.Spec{spec}}
+	e := &evaluator{path: arg.Path, function: f.Name, isReturn: isReturn, machine: k.machine, specs: []*btf.Spec{spec}}
 	if kernel != spec {
 		e.specs = append(e.specs, kernel)
 	}
@@ -125,19 +128,19 @@ func (k *kernelTypes) Fetch(f Function, isReturn bool, arg Arg) ([]ftrace.FetchA
 	return []ftrace.FetchArg{a}, nil
 }
 
-// describe finds the function's type. That there is none is an error where it
-// is asked for only: a path may begin with a cast of $arg1.
+// describe finds the function's type. If there is none, that is an error only when the type is
+// needed: a path may start with a cast of $arg1.
 func (e *evaluator) describe() error {
 	name, suffix, _ := strings.Cut(e.function, ".")
 	if strings.HasPrefix(suffix, "part.") || strings.HasPrefix(suffix, "cold") {
-		// A piece of a function, whose arguments are the compiler's own.
+		// A piece of a function: the compiler decides its arguments.
 		e.unknown = fmt.Sprintf("%s is a part that the compiler split off %s, and its arguments are unknown; %s", e.function, name, withoutTypes)
 		return nil
 	}
 	var protos []btf.Type
-	// The kernel's information has a function whose name the compiler changed
-	// either not at all, or under its own name if its arguments are where they
-	// belong (pahole's optimized functions).
+	// For a function that the compiler renamed, the type information has either no entry, or
+	// one under its source name if its arguments are where they belong (pahole's optimized
+	// functions).
 	for _, name := range slices.Compact([]string{e.function, name}) {
 		for f := range e.specs[0].Find(btf.Func, name) {
 			protos = append(protos, f.Target())
@@ -157,6 +160,6 @@ func (e *evaluator) describe() error {
 		}
 	}
 	e.result = protos[0].Target()
-	e.params = place(protos[0], e.arch)
+	e.params = place(protos[0], e.machine)
 	return nil
 }

@@ -6,11 +6,11 @@ import (
 	"strconv"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/host/btf"
 )
 
-// all is $args: every parameter as its own type, or what is returned. A struct
-// that is passed by value is fetched as the words that it is made of.
+// all returns the fetch arguments for $args: every parameter with its own type, or the result.
+// A struct passed by value is fetched as its words.
 func (e *evaluator) all() ([]ftrace.FetchArg, error) {
 	if e.unknown != "" {
 		return nil, errors.New(e.unknown)
@@ -40,14 +40,14 @@ func (e *evaluator) all() ([]ftrace.FetchArg, error) {
 	return out, nil
 }
 
-// isBuffer tells whether a char pointer leads to bytes that need not be text: to
-// what the function is to fill, or to as many as the next parameter says. Its
-// name shows them as text all the same; $args does not.
+// isBuffer reports whether a char pointer may point to bytes that are not text: a buffer that
+// the function fills, or one whose length is the next parameter. By name, such a parameter is
+// still fetched as text; in $args it is not.
 func isBuffer(t, next ctype) bool {
 	return t.isPointer() && t.isText() && (!t.elem().t.Qualified(btf.Const, "") || next.t.Qualified(btf.Typedef, "size_t"))
 }
 
-// words are the arguments for one value, whatever it is.
+// words returns the fetch arguments for one value of any type.
 func (e *evaluator) words(v value) ([]ftrace.FetchArg, error) {
 	if v.kind == nowhere {
 		return nil, nil
@@ -77,8 +77,8 @@ func (e *evaluator) words(v value) ([]ftrace.FetchArg, error) {
 	return nil, err
 }
 
-// wordType is the type of a word of which a struct has so many bytes; what is
-// behind them in a register is anything.
+// wordType returns the type for a word of which a struct uses only some bytes. The rest of the
+// register is undefined.
 func wordType(bytes uint64) string {
 	switch {
 	case bytes >= 8:

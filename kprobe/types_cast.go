@@ -5,17 +5,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/btf"
-	"github.com/ringtap/ringtap/internal/cexpr"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/host/btf"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
 func (e *evaluator) isParameter(name string) bool {
 	return slices.ContainsFunc(e.params, func(p param) bool { return p.name == name })
 }
 
-// lookup finds the type of a cast. A struct's or union's name does without its
-// keyword, since definitions are written with few blanks.
+// lookup finds the type of a cast. The keywords struct and union may be omitted, since spaces
+// are awkward in definitions.
 func (e *evaluator) lookup(written *cexpr.TypeName) (btf.Type, error) {
 	kind, words := btf.Void, written.Words
 	switch words[0] {
@@ -26,7 +26,7 @@ func (e *evaluator) lookup(written *cexpr.TypeName) (btf.Type, error) {
 	case "enum":
 		kind, words = btf.Enum, words[1:]
 	default:
-		if t, ok := cexpr.LookupInteger(words); ok {
+		if t, ok := cexpr.LookupBasic(words); ok {
 			return e.integer(words, t)
 		}
 	}
@@ -59,12 +59,12 @@ func (e *evaluator) lookup(written *cexpr.TypeName) (btf.Type, error) {
 		}
 	}
 	if best := near.found.Names(); len(best) > 0 {
-		return btf.Type{}, fmt.Errorf("the kernel has no %s %s; %s", what, name, names.DidYouMean(best))
+		return btf.Type{}, fmt.Errorf("the kernel has no %s %s; %s", what, name, match.DidYouMean(best))
 	}
 	return btf.Type{}, fmt.Errorf("the kernel has no %s %s", what, name)
 }
 
-// integer finds the integer type of C's words, which is want.
+// integer finds the kernel's type for the C integer type want.
 func (e *evaluator) integer(words []string, want cexpr.Type) (btf.Type, error) {
 	if words[0] == "void" {
 		return btf.Type{}, nil
@@ -82,13 +82,13 @@ func (e *evaluator) integer(words []string, want cexpr.Type) (btf.Type, error) {
 	return btf.Type{}, fmt.Errorf("the kernel's type information has no %s", strings.Join(words, " "))
 }
 
-// unsignedLong is the type of a register's value of which nothing is known.
+// unsignedLong returns the type for a register whose type is unknown.
 func (e *evaluator) unsignedLong() ctype {
 	t, _ := e.integer([]string{"unsigned", "long"}, cexpr.ULong)
 	return ctype{t: t}
 }
 
-// cast makes a value one of another type, if the kernel need not compute for it.
+// cast changes the type of a value if the kernel need not compute anything for it.
 func (e *evaluator) cast(x *cexpr.Cast) (value, error) {
 	named, err := e.lookup(&x.Type)
 	if err != nil {

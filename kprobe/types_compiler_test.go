@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/arch"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
 )
 
 // A C compiler knows what an expression is and where arguments are passed. These
@@ -45,7 +46,7 @@ func TestACompilerFetchesWhatAnExpressionIs(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("amd64 or arm64")
 	}
-	compareByCompiler(t, runtime.GOARCH, "gcc")
+	compareByCompiler(t, arch.Here, "gcc")
 }
 
 func TestACrossCompilerFetchesWhatAnExpressionIsOnArm64(t *testing.T) {
@@ -53,12 +54,12 @@ func TestACrossCompilerFetchesWhatAnExpressionIsOnArm64(t *testing.T) {
 	if err != nil {
 		t.Skip("qemu-aarch64 is not installed")
 	}
-	compareByCompiler(t, "arm64", "aarch64-linux-gnu-gcc", qemu)
+	compareByCompiler(t, arch.ARM64, "aarch64-linux-gnu-gcc", qemu)
 }
 
-func compareByCompiler(t *testing.T, arch, compiler string, run ...string) {
+func compareByCompiler(t *testing.T, m *arch.Machine, compiler string, run ...string) {
 	t.Helper()
-	types := fixtureTypes(arch)
+	types := fixtureTypes(m)
 	bodies := map[string]string{}
 	for function, paths := range expressions {
 		var body strings.Builder
@@ -75,13 +76,13 @@ func compareByCompiler(t *testing.T, arch, compiler string, run ...string) {
 				if path == "$args" {
 					c = wordOf.ReplaceAllString(a.Name, "((long *)&$1)[$2]")
 				}
-				body.WriteString(comparison(inC(c), a, arch))
+				body.WriteString(comparison(inC(c), a, m))
 			}
 		}
 		bodies[function] = body.String()
 	}
 	source := strings.NewReplacer(
-		"STUBS", stubs(arch), "POINTERS", bodies["pointers"], "REGISTERS", bodies["registers"], "OVERFLOW", bodies["overflow"],
+		"STUBS", stubs(m), "POINTERS", bodies["pointers"], "REGISTERS", bodies["registers"], "OVERFLOW", bodies["overflow"],
 		"WIDE", bodies["wide"], "VARIADIC", bodies["variadic"]).Replace(compared)
 	sources := compiled.Sources(t, "testdata/types/types.c")
 	sources["c.c"] = source
@@ -96,9 +97,9 @@ func compareByCompiler(t *testing.T, arch, compiler string, run ...string) {
 	}
 }
 
-func fixtureTypes(arch string) Types {
+func fixtureTypes(m *arch.Machine) Types {
 	types := KernelTypes("testdata/types").(*kernelTypes)
-	types.arch = arch
+	types.machine = m
 	return types
 }
 
@@ -112,43 +113,43 @@ func inC(path string) string {
 }
 
 // comparison is C that compares an expression with what the kernel fetches.
-func comparison(c string, a ftrace.FetchArg, arch string) string {
+func comparison(c string, a ftrace.FetchArg, m *arch.Machine) string {
 	text := fmt.Sprintf("%q, %q", c, a.String())
 	base, rest, isArray := strings.Cut(a.Type, "[")
 	switch {
 	case base == "string":
-		return fmt.Sprintf("CHECK(!strcmp((char *)%s, (char *)(%s)), %s);\n", fetchedAddress(a.Fetch, arch), c, text)
+		return fmt.Sprintf("CHECK(!strcmp((char *)%s, (char *)(%s)), %s);\n", fetchedAddress(a.Fetch, m), c, text)
 	case isArray:
 		bytes := fmt.Sprintf("%s * sizeof(%s)", strings.TrimSuffix(rest, "]"), strings.Replace(base, "x", "u", 1))
-		return fmt.Sprintf("CHECK(!memcmp((char *)%s, BYTES(%s), %s), %s);\n", fetchedAddress(a.Fetch, arch), c, bytes, text)
+		return fmt.Sprintf("CHECK(!memcmp((char *)%s, BYTES(%s), %s), %s);\n", fetchedAddress(a.Fetch, m), c, bytes, text)
 	case strings.HasPrefix(base, "b"):
 		var width, shift, size int
 		fmt.Sscanf(base, "b%d@%d/%d", &width, &shift, &size)
 		return fmt.Sprintf("CHECK(((u%d)%s >> %d & MASK(%d)) == ((u64)(%s) & MASK(%[4]d)), %[6]s);\n",
-			size, fetchedValue(a.Fetch, fmt.Sprintf("u%d", size), arch), shift, width, c, text)
+			size, fetchedValue(a.Fetch, fmt.Sprintf("u%d", size), m), shift, width, c, text)
 	}
 	typ := strings.Replace(strings.Replace(base, "symbol", "u64", 1), "x", "u", 1)
-	return fmt.Sprintf("CHECK((%s)%s == (%[1]s)(%[3]s), %[4]s);\n", typ, fetchedValue(a.Fetch, typ, arch), c, text)
+	return fmt.Sprintf("CHECK((%s)%s == (%[1]s)(%[3]s), %[4]s);\n", typ, fetchedValue(a.Fetch, typ, m), c, text)
 }
 
 // fetchedValue is what the kernel fetches, as C.
-func fetchedValue(fetch, typ, arch string) string {
+func fetchedValue(fetch, typ string, m *arch.Machine) string {
 	if !strings.ContainsAny(fetch[:1], "+-") {
-		return fetchedWord(fetch, arch)
+		return fetchedWord(fetch, m)
 	}
-	return fmt.Sprintf("*(%s *)%s", typ, fetchedAddress(fetch, arch))
+	return fmt.Sprintf("*(%s *)%s", typ, fetchedAddress(fetch, m))
 }
 
 // fetchedAddress is where the outermost +OFFSET(…) reads.
-func fetchedAddress(fetch, arch string) string {
+func fetchedAddress(fetch string, m *arch.Machine) string {
 	open := strings.IndexByte(fetch, '(')
-	return fmt.Sprintf("(%s + %s)", fetchedValue(fetch[open+1:len(fetch)-1], "u64", arch), fetch[:open])
+	return fmt.Sprintf("(%s + %s)", fetchedValue(fetch[open+1:len(fetch)-1], "u64", m), fetch[:open])
 }
 
 // fetchedWord is $argN, as kernels find it at a function's entry, or $stack.
-func fetchedWord(word, arch string) string {
+func fetchedWord(word string, m *arch.Machine) string {
 	registers, first := 6, 1
-	if arch == "arm64" {
+	if m == arch.ARM64 {
 		registers, first = 8, 0
 	}
 	if word == "$stack" {
@@ -163,10 +164,10 @@ func fetchedWord(word, arch string) string {
 }
 
 // stubs keep the registers and the stack, and go on to the function proper.
-func stubs(arch string) string {
+func stubs(m *arch.Machine) string {
 	stub := `asm(".text\nNAME_stub: movq %rdi, kept(%rip); movq %rsi, kept+8(%rip); movq %rdx, kept+16(%rip); movq %rcx, kept+24(%rip); ` +
 		`movq %r8, kept+32(%rip); movq %r9, kept+40(%rip); movq %rsp, stack(%rip); jmp NAME_body");` + "\n"
-	if arch == "arm64" {
+	if m == arch.ARM64 {
 		stub = `asm(".text\nNAME_stub: adrp x9, kept; add x9, x9, :lo12:kept; stp x0, x1, [x9]; stp x2, x3, [x9, 16]; stp x4, x5, [x9, 32]; ` +
 			`stp x6, x7, [x9, 48]; mov x10, sp; adrp x9, stack; str x10, [x9, :lo12:stack]; b NAME_body");` + "\n"
 	}

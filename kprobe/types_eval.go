@@ -7,36 +7,35 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/btf"
-	"github.com/ringtap/ringtap/internal/cexpr"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/arch"
+	"github.com/ringtap/ringtap/internal/host/btf"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// maxPath bounds the bytes of a path, and so how deeply it is nested.
+// maxPath is the maximum length of a path in bytes, which also limits its nesting.
 const maxPath = 500
 
-// operand is what errors of a path's parser call an operand.
+// operand is the name of an operand in the parser's errors.
 const operand = "a parameter's name"
 
-// evaluator works out what the kernel has to fetch for a path, which is a C
-// expression of members, elements, casts, & and *.
+// evaluator turns a path into fetch expressions of the kernel. A path is a C expression of
+// members, elements, casts, & and *.
 type evaluator struct {
 	path     string
 	function string
 	isReturn bool
-	arch     string
-	specs    []*btf.Spec // the module's before the kernel's
-	unknown  string      // why params and result are not known, "" if they are
+	machine  *arch.Machine
+	specs    []*btf.Spec // the module's, then the kernel's
+	unknown  string      // why params and result are unknown, else ""
 	params   []param
 	result   btf.Type
 }
 
-// fail points at a byte of the path.
 func (e *evaluator) fail(pos int, format string, args ...any) error {
 	return &ftrace.SyntaxError{Text: e.path, Pos: pos, Message: escape.Text(fmt.Sprintf(format, args...))}
 }
 
-// evaluate evaluates the whole path.
 func (e *evaluator) evaluate() (value, error) {
 	if len(e.path) > maxPath {
 		return value{}, e.fail(maxPath, "an expression can't have more than %d characters", maxPath)
@@ -49,7 +48,6 @@ func (e *evaluator) evaluate() (value, error) {
 	return e.value(x)
 }
 
-// value evaluates an expression.
 func (e *evaluator) value(x cexpr.Expr) (value, error) {
 	switch x := x.(type) {
 	case *cexpr.Name:
@@ -95,7 +93,7 @@ func (e *evaluator) addressOf(v value, pos int) (value, error) {
 	return v, nil
 }
 
-// name is the name of a parameter, $argN or $retval.
+// name evaluates the name of a parameter, $argN or $retval.
 func (e *evaluator) name(x *cexpr.Name) (value, error) {
 	name, dollar := strings.CutPrefix(x.Text, "$")
 	switch {
@@ -123,7 +121,7 @@ func (e *evaluator) name(x *cexpr.Name) (value, error) {
 	return value{}, e.fail(x.Pos(), "%s", e.noParameter(name))
 }
 
-// numbered is $argN, with its parameter's type if it is one.
+// numbered evaluates $argN, with the parameter's type if it is one.
 func (e *evaluator) numbered(name string, start int) (value, error) {
 	digits, ok := strings.CutPrefix(name, "arg")
 	if n, err := strconv.Atoi(digits); !ok || err != nil || n < 1 || n > 100 {
@@ -139,7 +137,7 @@ func (e *evaluator) numbered(name string, start int) (value, error) {
 	return value{typ: e.unsignedLong(), kind: computed, text: "$" + name, name: name, pos: start}, nil
 }
 
-// element is an element of an array, or behind a pointer.
+// element evaluates an element of an array, or one that a pointer points to.
 func (e *evaluator) element(v value, x *cexpr.Operation) (value, error) {
 	at, start := x.Pos(), x.Args[1].Pos()
 	number, ok := x.Args[1].(*cexpr.Number)
@@ -160,7 +158,7 @@ func (e *evaluator) element(v value, x *cexpr.Operation) (value, error) {
 	return v, err
 }
 
-// followed is follow with an error that points into the path.
+// followed is follow, with errors that point into the path.
 func (e *evaluator) followed(v value, index int64, pos int) (value, error) {
 	out, err := v.follow(index)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/host/btf"
 )
 
 // Limits of kernel/trace/trace_probe.h.
@@ -15,8 +15,8 @@ const (
 	maxFetched = 63 // MAX_ARGSTR_LEN
 )
 
-// fetch is a value in the kernel's words, as a type that was asked for or else
-// as its own.
+// fetch returns the fetch argument for a value, with the type want or, if that is "", its own
+// type.
 func (e *evaluator) fetch(v value, want string) (ftrace.FetchArg, error) {
 	a := ftrace.FetchArg{Name: v.name[:min(len(v.name), ftrace.MaxArgName)]}
 	if v.kind == nowhere {
@@ -47,8 +47,7 @@ func (e *evaluator) fetch(v value, want string) (ftrace.FetchArg, error) {
 	return a, nil
 }
 
-// unwrap is what a struct holds that has one member and nothing else, such as
-// atomic_t and kuid_t.
+// unwrap replaces a struct with a single member, such as atomic_t or kuid_t, by that member.
 func unwrap(v value) value {
 	for range 8 {
 		t := v.typ.t.Resolve()
@@ -65,7 +64,7 @@ func unwrap(v value) value {
 	return v
 }
 
-// own is a value as its own type.
+// own returns the fetch expression for a value with its own type.
 func (v *value) own() (fetch, typ string, err error) {
 	switch {
 	case v.typ.isPointer() && (v.typ.isText() || v.kind == address && v.typ.elem().kind() == btf.Array && v.typ.elem().isText()):
@@ -90,7 +89,7 @@ func (v *value) own() (fetch, typ string, err error) {
 	return fetch, typ, err
 }
 
-// ownArray is an array, which is text or elements of one size.
+// ownArray is own for an array: text, or elements of one size.
 func (v *value) ownArray() (fetch, typ string, err error) {
 	n := v.typ.t.Resolve().Len()
 	if v.typ.isText() {
@@ -115,8 +114,7 @@ func (v *value) ownArray() (fetch, typ string, err error) {
 	return fetch, typ, err
 }
 
-// kernelType is the kernel's type for a value that is a number. The error says
-// what it is instead.
+// kernelType returns the kernel's type for a number. The error says what the value is instead.
 func (c ctype) kernelType() (string, error) {
 	size, _ := c.size()
 	switch kind := c.kind(); {
@@ -142,8 +140,8 @@ func (c ctype) kernelType() (string, error) {
 	return letter + strconv.Itoa(int(8*size)), nil
 }
 
-// bigEndian tells whether a number is in the byte order of networks, and so none
-// that is worth reading in decimal.
+// bigEndian reports whether a number is in network byte order, so that printing it in decimal
+// is useless.
 func (c ctype) bigEndian() bool {
 	for _, name := range []string{"__be16", "__be32", "__be64", "__sum16", "__wsum"} {
 		if c.stars == 0 && c.t.Qualified(btf.Typedef, name) {
@@ -153,7 +151,7 @@ func (c ctype) bigEndian() bool {
 	return false
 }
 
-// typeSize is the bytes of a type such as u32, 8 of those without a number.
+// typeSize returns the size in bytes of a type such as u32, or 8 for a type without a number.
 func typeSize(typ string) uint64 {
 	bits, err := strconv.ParseUint(strings.TrimLeft(typ, "usx"), 10, 8)
 	if err != nil {
@@ -162,10 +160,10 @@ func typeSize(typ string) uint64 {
 	return bits / 8
 }
 
-// asText is the kernel's expression for text, or for an array of pointers to it.
+// asText returns the fetch expression for text, or for an array of pointers to text.
 func (v *value) asText(isArray bool) (string, error) {
 	if size, _ := v.typ.size(); v.typ.isInteger() && v.width == 0 && size == 8 {
-		// A number that is an address.
+		// A number that may be an address.
 		v.typ.stars++
 	}
 	if elem := v.typ.elem(); v.typ.kind() == btf.Array && !isArray && (!elem.isInteger() || !hasSize(elem, 1)) || v.typ.isStruct() || v.typ.isInteger() {
@@ -179,8 +177,8 @@ func hasSize(c ctype, want uint64) bool {
 	return ok && size == want
 }
 
-// asArray is the kernel's expression for an array that was asked for, which is
-// not longer than what it is taken from.
+// asArray returns the fetch expression for the array type want, which must not be larger than
+// the value.
 func (v *value) asArray(want string) (string, error) {
 	base, rest, _ := strings.Cut(want, "[")
 	n, err := strconv.ParseUint(strings.TrimSuffix(rest, "]"), 0, 16)
@@ -198,7 +196,7 @@ func (v *value) asArray(want string) (string, error) {
 	return v.place("an array")
 }
 
-// as is a value as a scalar type that was asked for.
+// as returns the fetch expression for a value with the scalar type want.
 func (v *value) as(want string) (fetch, typ string, err error) {
 	size, ok := v.typ.size()
 	width := 8 * typeSize(want)

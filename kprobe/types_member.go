@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/btf"
-	"github.com/ringtap/ringtap/internal/cexpr"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/host/btf"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// member is a member of a struct or union, or of the one that a pointer leads to.
+// member evaluates a member of a struct or union, or of one that a pointer points to.
 func (e *evaluator) member(v value, x *cexpr.Member) (value, error) {
 	arrow, at, pos, name := x.Op, x.Pos(), x.Name.Pos(), x.Name.Text
 	indirect := v.typ.isPointer() || v.typ.kind() == btf.Array
@@ -44,9 +44,8 @@ func (e *evaluator) member(v value, x *cexpr.Member) (value, error) {
 	return v, nil
 }
 
-// field finds a member, also of struct sock by the macros that the kernel's source
-// has for its first members (include/net/sock.h): sk_prot for
-// __sk_common.skc_prot.
+// field finds a member. For struct sock, it also knows the kernel's macros for its first
+// members (include/net/sock.h): sk_prot means __sk_common.skc_prot.
 func field(t btf.Type, name string) (btf.Member, bool) {
 	m, ok := t.Field(name)
 	rest, isMacro := strings.CutPrefix(name, "sk_")
@@ -62,8 +61,8 @@ func field(t btf.Type, name string) (btf.Member, bool) {
 	return m, ok
 }
 
-// complete is the struct or union of a type, also where the type's own
-// information has no more than its name. The error says what it is instead.
+// complete returns the struct or union of a type. If the type is only declared, it looks for
+// the definition. The error says what the type is instead.
 func (e *evaluator) complete(c ctype) (btf.Type, error) {
 	t := c.t.Resolve()
 	switch {
@@ -83,8 +82,8 @@ func (e *evaluator) complete(c ctype) (btf.Type, error) {
 	return found, err
 }
 
-// named is the type of a name, Void if there is none. The kernel has some names
-// twice, of different types.
+// named returns the type with a name, or Void if there is none. Some names in the kernel have
+// several different types, which is an error.
 func (e *evaluator) named(kind btf.Kind, name string) (btf.Type, error) {
 	for _, spec := range e.specs {
 		var found btf.Type
@@ -104,10 +103,10 @@ func (e *evaluator) named(kind btf.Kind, name string) (btf.Type, error) {
 	return btf.Type{}, nil
 }
 
-// manyMembers is how many members are looked at for one that was meant.
+// manyMembers is the maximum number of members searched for similar names.
 const manyMembers = 4096
 
-// noMember says that t has no member called name, and which members it has.
+// noMember returns a message that t has no member called name, with similar or existing names.
 func noMember(t btf.Type, name string) string {
 	members := t.FieldNames(manyMembers)
 	near := newNearest(name)
@@ -115,7 +114,7 @@ func noMember(t btf.Type, name string) string {
 		near.add(n)
 	}
 	text := fmt.Sprintf("%s has no member %s", t, name)
-	// A member of a member is often left out.
+	// People often omit the outer of two nested members.
 	for i := range t.Len() {
 		m := t.Member(i)
 		if inner, ok := m.Type.Resolve().Field(name); ok && m.Name != "" {
@@ -123,12 +122,11 @@ func noMember(t btf.Type, name string) string {
 		}
 	}
 	if best := near.found.Names(); len(best) > 0 {
-		return text + "; " + names.DidYouMean(best)
+		return text + "; " + match.DidYouMean(best)
 	}
 	return text + "; it has " + some(members)
 }
 
-// noParameter says what parameters there are.
 func (e *evaluator) noParameter(name string) string {
 	if e.isReturn {
 		return fmt.Sprintf("%s is gone when the function returns; $retval is what it returns", name)
@@ -143,7 +141,7 @@ func (e *evaluator) noParameter(name string) string {
 	return fmt.Sprintf("%s has no parameter %s; it has %s", e.function, name, some(names))
 }
 
-// some lists names, but not all of a long list.
+// some joins names, and cuts a long list.
 func some(names []string) string {
 	const most = 8
 	if len(names) == 0 {

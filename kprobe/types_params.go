@@ -4,33 +4,30 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/arch"
+	"github.com/ringtap/ringtap/internal/host/btf"
 )
 
-// param is a parameter of a function and where its value is at the function's
-// first instruction.
+// param is a parameter of a function, and the location of its value at the first instruction.
 type param struct {
 	name string
 	value
 }
 
-// convention is how many registers hold arguments (System V psABI for amd64,
-// AAPCS64 for arm64). $argN counts them, and the words of the stack behind them.
+// convention assigns locations to arguments by the machine's C convention. $argN counts the
+// argument registers first, and then the words of the stack.
 type convention struct {
-	arch      string
-	registers int
-	next      int // register
-	stack     int // words that are taken
+	machine *arch.Machine
+	next    int // next register
+	stack   int // words used so far
 }
 
-// place says where the parameters of a function type are. The kernel passes
-// nothing in floating point registers.
-func place(proto btf.Type, arch string) []param {
-	c := convention{arch: arch, registers: 6}
-	if arch == "arm64" {
-		c.registers = 8
-	} else if size, ok := proto.Target().Size(); ok && c.inMemory(proto.Target(), size) {
-		c.next++ // holds the address for the result
+// place returns the locations of a function type's parameters on machine m. The kernel passes
+// nothing in floating-point registers.
+func place(proto btf.Type, m *arch.Machine) []param {
+	c := convention{machine: m}
+	if size, ok := proto.Target().Size(); m != arch.ARM64 && ok && c.inMemory(proto.Target(), size) {
+		c.next++ // has the address for the result
 	}
 	var params []param
 	for i := range proto.Len() {
@@ -49,7 +46,7 @@ func place(proto btf.Type, arch string) []param {
 	return params
 }
 
-// place takes registers or words of the stack for a parameter.
+// place assigns registers or stack words to a parameter.
 func (c *convention) place(t ctype) value {
 	size, ok := t.size()
 	words := int((size + 7) / 8)
@@ -59,10 +56,10 @@ func (c *convention) place(t ctype) value {
 	case size == 0:
 		return value{typ: t, kind: nowhere, text: "it is empty"}
 	case t.isStruct() && c.inMemory(t.t, size):
-		if c.arch == "arm64" {
+		if c.machine == arch.ARM64 {
 			return value{typ: t, kind: inMemory, text: c.take(1, false)[0]}
 		}
-		v := value{typ: t, kind: inMemory, text: "$stack", offset: int64(8 * (1 + c.stack))}
+		v := value{typ: t, kind: inMemory, text: "$stack", offset: int64(c.machine.CallPushes + 8*c.stack)}
 		c.stack += words
 		return v
 	}
@@ -73,47 +70,47 @@ func (c *convention) place(t ctype) value {
 	return value{typ: t, kind: computed, text: texts[0]}
 }
 
-// inMemory tells whether the caller passes a struct by its address (arm64) or on
-// the stack (amd64).
+// inMemory reports whether the caller passes a struct by address (arm64) or on the stack
+// (amd64).
 func (c *convention) inMemory(t btf.Type, size uint64) bool {
 	t = t.Resolve()
 	if k := t.Kind(); k != btf.Struct && k != btf.Union {
 		return false
 	}
-	return size > 16 || c.arch != "arm64" && isPacked(t, 4)
+	return size > 16 || c.machine != arch.ARM64 && isPacked(t, 4)
 }
 
-// take takes n words, all in registers or all on the stack. Even ones are
-// aligned to a pair.
+// take assigns n words, all in registers or all on the stack. If even is true, they start at an
+// even word (arm64).
 func (c *convention) take(n int, even bool) []string {
 	var out []string
-	if c.arch == "arm64" && even && c.next%2 != 0 {
+	if c.machine == arch.ARM64 && even && c.next%2 != 0 {
 		c.next++
 	}
-	if c.next+n <= c.registers {
+	registers := len(c.machine.C.Arguments)
+	if c.next+n <= registers {
 		for range n {
 			c.next++
 			out = append(out, fmt.Sprintf("$arg%d", c.next))
 		}
 		return out
 	}
-	if c.arch == "arm64" {
-		c.next = c.registers // no later parameter goes back to registers
+	if c.machine == arch.ARM64 {
+		c.next = registers // later parameters do not use registers again
 	}
 	if even && c.stack%2 != 0 {
 		c.stack++
 	}
 	for range n {
 		c.stack++
-		out = append(out, fmt.Sprintf("$arg%d", c.registers+c.stack))
+		out = append(out, fmt.Sprintf("$arg%d", registers+c.stack))
 	}
 	return out
 }
 
-// isPacked tells whether a struct has members that are not where their alignment
-// would have them.
+// isPacked reports whether a struct has members that are not aligned.
 func isPacked(t btf.Type, depth int) bool {
-	for i := range min(t.Len(), 16) { // of a struct of 16 bytes there are no more
+	for i := range min(t.Len(), 16) { // a struct of 16 bytes has no more
 		m := t.Member(i)
 		inner := m.Type.Resolve()
 		size, ok := inner.Size()
@@ -130,24 +127,19 @@ func isPacked(t btf.Type, depth int) bool {
 	return false
 }
 
-// returned is what a function has returned.
 func (e *evaluator) returned() value {
 	t := ctype{t: e.result}
 	v := value{typ: t, kind: computed, text: "$retval", name: "retval"}
 	size, _ := t.size()
-	c := convention{arch: e.arch}
+	c := convention{machine: e.machine}
 	switch {
 	case t.isStruct() && c.inMemory(t.t, size):
 		v.kind = inMemory
-		if e.arch == "arm64" {
+		if e.machine == arch.ARM64 {
 			v.kind, v.text = nowhere, "its address is not kept until the function returns"
 		}
 	case t.isStruct() || size > 8:
-		second := "%dx"
-		if e.arch == "arm64" {
-			second = "%x1"
-		}
-		v.kind, v.words = inWords, []string{"$retval", second}[:(size+7)/8]
+		v.kind, v.words = inWords, []string{"$retval", "%" + e.machine.C.Results[1].Name}[:(size+7)/8]
 	}
 	return v
 }

@@ -2,8 +2,8 @@ package kprobe
 
 import "fmt"
 
-// scalar is the kernel's expression for so many bits. Where they do not begin a
-// word of their own, typ is the bitfield that they are.
+// scalar returns the fetch expression for width bits. If they are not at the start of a word,
+// typ is the bit field that they are.
 func (v *value) scalar(width uint64) (fetch, typ string, err error) {
 	switch v.kind {
 	case inMemory:
@@ -25,8 +25,8 @@ func (v *value) scalar(width uint64) (fetch, typ string, err error) {
 	return text, "", nil
 }
 
-// bits is a bitfield, fetched in the smallest integer that has it. The kernel
-// prints it without a sign: see ftrace.FetchArg.Signed.
+// bits returns a bit field, fetched in the smallest integer that contains it. The kernel prints
+// it as unsigned: see ftrace.FetchArg.Signed.
 func (v *value) bits() (fetch, typ string, err error) {
 	if v.kind == inWords {
 		i, shift := v.offset/8, uint32(v.offset%8)*8+v.bit
@@ -43,16 +43,16 @@ func (v *value) bits() (fetch, typ string, err error) {
 	return "", "", fmt.Errorf("%s is a bitfield that lies across 9 bytes, and the kernel fetches 8", v.name)
 }
 
-// place is the kernel's expression for memory itself, as text and arrays are
-// fetched: what a pointer leads to, or the bytes of anything else.
-func (v *value) place(what string) (string, error) {
+// place returns the fetch expression for memory itself, as needed for text and arrays: the
+// memory that a pointer points to, or the bytes of any other value.
+func (v *value) place(wanted string) (string, error) {
 	switch {
 	case v.width > 0:
-		return "", fmt.Errorf("%s is a bitfield, and %s is not", v.name, what)
+		return "", fmt.Errorf("%s is a bitfield, and %s is not", v.name, wanted)
 	case v.kind == address, v.kind == inMemory && !v.typ.isPointer():
 		return deref(v.offset, v.text, v.user), nil
 	case !v.typ.isPointer():
-		return "", fmt.Errorf("%s is %s and not in memory, where %s is read from", v.name, v.typ, what)
+		return "", fmt.Errorf("%s is %s and not in memory, where %s is read from", v.name, v.typ, wanted)
 	}
 	out, err := v.follow(0)
 	if err != nil {

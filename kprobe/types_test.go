@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/btf"
-	"github.com/ringtap/ringtap/internal/fuzzing"
+	"github.com/ringtap/ringtap/internal/arch"
+	"github.com/ringtap/ringtap/internal/host/btf"
+	"github.com/ringtap/ringtap/internal/testkit/fuzzing"
 )
 
 // What is fetched is compared with a compiler's mind in types_compiler_test.go;
@@ -27,7 +28,7 @@ func fetchOf(t *testing.T, function, path string, isReturn bool) ([]ftrace.Fetch
 	if !ok {
 		module, name = "", function
 	}
-	return fixtureTypes("amd64").Fetch(Function{Name: name, Module: module}, isReturn, Arg{Path: path, Fetch: ftrace.FetchArg{Type: typ}})
+	return fixtureTypes(arch.AMD64).Fetch(Function{Name: name, Module: module}, isReturn, Arg{Path: path, Fetch: ftrace.FetchArg{Type: typ}})
 }
 
 func TestValuesArePrintedAsTheirTypesSay(t *testing.T) {
@@ -51,7 +52,7 @@ func TestValuesArePrintedAsTheirTypesSay(t *testing.T) {
 
 func TestAnArgumentsOwnNameAndTypeAreTaken(t *testing.T) {
 	arg := Arg{Path: "item->next", Fetch: ftrace.FetchArg{Name: "n", Type: "x8[3]"}}
-	got, err := fixtureTypes("amd64").Fetch(Function{Name: "pointers"}, false, arg)
+	got, err := fixtureTypes(arch.AMD64).Fetch(Function{Name: "pointers"}, false, arg)
 	if err != nil || len(got) != 1 || got[0].String() != "n=+0(+8($arg1)):x8[3]" {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -249,9 +250,9 @@ func TestLiveAllArgumentsOfAllFunctionsAreInTheKernelsGrammar(t *testing.T) {
 			continue
 		}
 		functions++
-		for _, arch := range []string{"amd64", "arm64"} {
+		for _, m := range []*arch.Machine{arch.AMD64, arch.ARM64} {
 			for _, isReturn := range []bool{false, true} {
-				e := evaluator{function: f.Name(), isReturn: isReturn, arch: arch, specs: []*btf.Spec{spec}, result: f.Target().Target(), params: place(f.Target(), arch)}
+				e := evaluator{function: f.Name(), isReturn: isReturn, machine: m, specs: []*btf.Spec{spec}, result: f.Target().Target(), params: place(f.Target(), m)}
 				args, err := e.all()
 				if err != nil {
 					t.Errorf("%s: %v", f.Declare(f.Name()), err)
@@ -281,7 +282,7 @@ func FuzzPath(f *testing.F) {
 			f.Add(function, path, typ)
 		}
 	}
-	amd64, arm64 := fixtureTypes("amd64"), fixtureTypes("arm64")
+	amd64, arm64 := fixtureTypes(arch.AMD64), fixtureTypes(arch.ARM64)
 	f.Fuzz(func(t *testing.T, function, path, typ string) {
 		if _, err := ftrace.ParseKernelArgs("a=+0($stack):" + typ); typ != "" && err != nil {
 			return

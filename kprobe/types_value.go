@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/host/btf"
 )
 
-// ctype is a C type: one of the kernel's, or a pointer to it that the kernel's
-// information may not have.
+// ctype is a C type: one of the kernel's types, or a pointer to it that need not be in the type
+// information.
 type ctype struct {
 	t     btf.Type
-	stars int // pointers around t
+	stars int // number of pointers to t
 }
 
 func (c ctype) kind() btf.Kind {
@@ -28,7 +28,7 @@ func (c ctype) isInteger() bool {
 	return k == btf.Int || k == btf.Enum || k == btf.Enum64
 }
 
-// elem is what a pointer or an array is of.
+// elem returns the target of a pointer, or the element type of an array.
 func (c ctype) elem() ctype {
 	if c.stars > 0 {
 		return ctype{c.t, c.stars - 1}
@@ -45,14 +45,14 @@ func (c ctype) size() (uint64, bool) {
 
 func (c ctype) signed() bool { return c.stars == 0 && c.t.Resolve().Signed() }
 
-// tagged tells whether what a pointer points to has a tag such as __user's.
+// tagged reports whether the target of a pointer has a type tag, such as __user's.
 func (c ctype) tagged(tag string) bool {
 	return c.isPointer() && c.elem().stars == 0 && c.elem().t.Qualified(btf.TypeTag, tag)
 }
 
-// isText tells whether an array or what a pointer points to is text. The kernel
-// has text in unsigned char too, but mostly where it may not be changed (struct
-// qstr), and other bytes where it may; u8 and its like are never text.
+// isText reports whether an array, or the target of a pointer, is text. The kernel also uses
+// unsigned char for text, but mostly if it is const (struct qstr); otherwise it is binary data.
+// u8 and similar types are never text.
 func (c ctype) isText() bool {
 	pointer := c.isPointer()
 	elem := c.elem()
@@ -76,35 +76,34 @@ func (c ctype) String() string {
 	return c.t.Declare(stars)
 }
 
-// value is what a part of an expression stands for.
 type value struct {
 	typ  ctype
 	kind valueKind
-	// text is in the kernel's words: of a computed value the value, else the
-	// address that offset counts from. Of what is nowhere it says why.
+	// text is in the kernel's syntax. It is the value if computed, else the address to which
+	// offset is added. For nowhere, it is the reason.
 	text   string
-	offset int64    // bytes; of inWords from the first word
-	user   bool     // the address is one of the task's memory
-	words  []string // of inWords
+	offset int64    // in bytes; for inWords, from the first word
+	user   bool     // the address is in the task's memory
+	words  []string // for inWords
 
-	// A bitfield has a width, and begins bit bits behind offset.
+	// A bit field has a width, and starts bit bits after offset.
 	bit, width uint32
 
 	name string // of the last member, for the field of the event
-	pos  int    // where that is in the path
+	pos  int    // position of that member in the path
 }
 
 type valueKind int
 
 const (
 	nowhere  valueKind = iota
-	computed           // by text
-	inMemory           // at text + offset
-	address            // is text + offset
-	inWords            // a struct in registers or words of the stack, at offset of it
+	computed           // the value is text
+	inMemory           // the value is at address text + offset
+	address            // the value is text + offset
+	inWords            // at offset in a struct in registers or stack words
 )
 
-// deref is the kernel's expression for what lies offset bytes behind text.
+// deref returns the fetch expression for the memory at text + offset.
 func deref(offset int64, text string, user bool) string {
 	if user {
 		if offset < 0 {
@@ -115,7 +114,7 @@ func deref(offset int64, text string, user bool) string {
 	return fmt.Sprintf("%+d(%s)", offset, text)
 }
 
-// load is the kernel's expression for a value of 8 bytes.
+// load returns the fetch expression for a value of 8 bytes.
 func (v *value) load() (string, bool) {
 	switch v.kind {
 	case computed:
@@ -132,8 +131,8 @@ func (v *value) load() (string, bool) {
 	return "", false
 }
 
-// follow is what a pointer or an array leads to, index elements further; the
-// type must be one.
+// follow returns the target of a pointer, or the first element of an array, moved by index
+// elements. The value must be a pointer or an array.
 func (v value) follow(index int64) (value, error) {
 	elem := v.typ.elem()
 	size := uint64(0)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -66,15 +67,15 @@ func (s *Session) detach() error {
 	return errors.Join(errs...)
 }
 
-// subject is what events are opened on, and which of them.
+// subject is a thread, a cgroup or the whole system, and says which events to open on it.
 type subject struct {
-	pid        int // thread id, -1 for all, or the cgroup's directory
-	flags      int // of perf_event_open
-	origin     int32
+	pid        int   // thread id, -1 for the whole system, or a descriptor of the cgroup's directory
+	flags      int   // of perf_event_open
+	origin     int32 // see eventInfo
 	inherit    bool
 	sideBand   bool
 	samples    bool
-	systemWide bool // of the samplings those that watch all CPUs only; else all others
+	systemWide bool // open only the samplings for which isWide is true; else only the rest
 }
 
 // openEverywhere opens a subject's events on each CPU. A CPU that has gone
@@ -135,9 +136,9 @@ func (s *Session) attachSystem() error {
 	return s.attachSystemWide()
 }
 
-// attachCgroup opens the samplings on the cgroup, the side-band on everything:
-// a cgroup event is only told of what happens while the cgroup runs, and a
-// process may be moved into it with its mappings.
+// attachCgroup opens the samplings on the cgroup and the side-band on the whole system. A
+// cgroup's event records only while the cgroup runs, so it misses the mappings that a
+// process made before it was moved into the cgroup.
 func (s *Session) attachCgroup() error {
 	dir, err := os.Open(s.target.cgroup)
 	if err != nil {
@@ -157,17 +158,16 @@ func (s *Session) attachCgroup() error {
 	return s.attachSystemWide()
 }
 
-// maxPasses bounds how often the list of threads is read. A program that starts
-// threads all the time always shows new ones, though after a few passes all of
-// them descend from threads whose events are open.
+// maxPasses bounds how often the list of threads is read. A program that starts threads all
+// the time shows new ones at each pass. After a few passes, all new ones descend from threads
+// whose events are open.
 const maxPasses = 64
 
-// quietPasses is how many readings in a row must show no new thread where each of
-// them may have left out some.
+// quietPasses is how many lists in a row must show no new thread if each may be incomplete.
 const quietPasses = 16
 
-// Births that have begun get time to end before the last readings, so often. One takes
-// some ten microseconds, and longer where others have the CPU.
+// When the list shows no new thread, openThreads waits for births under way and reads the list
+// again, settlings times. A birth takes about ten microseconds, or longer on a busy CPU.
 const (
 	settlings = 4
 	settling  = time.Millisecond
@@ -176,8 +176,8 @@ const (
 // errThreadChurn: threads come and go faster than events can be opened.
 var errThreadChurn = errors.New("threads come and go faster than events can be opened")
 
-// attachThreads opens the events on every thread of the target's processes, or on all
-// that stay long enough.
+// attachThreads is openThreads, but logs a warning instead of returning errThreadChurn. Some
+// threads may then have no events.
 func (s *Session) attachThreads() error {
 	err := s.openThreads()
 	if errors.Is(err, errThreadChurn) {
@@ -187,12 +187,11 @@ func (s *Session) attachThreads() error {
 	return err
 }
 
-// openThreads opens the events on every thread of the target's processes. A
-// thread that is born meanwhile inherits the events of the one that made it if
-// those were open when its birth began, and is listed when that ends. The list of
-// threads is therefore read again until a whole one, see listsAll, shows none that is
-// new, and again a while later; such a late thread gets events of its own and may have
-// inherited ones as well, see duplicates.
+// openThreads opens the events on every thread of the target's processes. A thread that is
+// born meanwhile inherits its creator's events if they were open when its birth began. It
+// appears in the list of threads when its birth ends. So openThreads reads the list again
+// until a complete one (see listsAll) shows no new thread, and again a while later. A late
+// thread gets its own events, and may have inherited ones too: see duplicates.
 func (s *Session) openThreads() error {
 	seen := make(map[int]bool)
 	opened := 0
@@ -246,14 +245,14 @@ func (s *Session) openThreads() error {
 	return nil
 }
 
-// newThreads lists the threads of the target's processes that are not in seen, and
-// reports whether they are all.
+// newThreads returns the threads of the target's processes that are not in seen. whole is
+// false if there may be more.
 func (s *Session) newThreads(seen map[int]bool) (found []int, whole bool, err error) {
 	whole = true
 	listed := make(map[int]bool) // a process that is named twice is listed twice
 	for _, w := range s.watched {
 		tids, err := host.Threads(w.pid)
-		// A process that ends while it is being read leaves what was seen.
+		// If a process ends during the read, tids has the threads read before.
 		if len(tids) == 0 {
 			if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 				continue // it has ended
@@ -273,12 +272,13 @@ func (s *Session) newThreads(seen map[int]bool) (found []int, whole bool, err er
 	return found, whole, nil
 }
 
-// fileSlack is what is left to the rest of the program.
+// fileSlack is how many file descriptors are left for the rest of the program.
 const fileSlack = 32
 
-// fitsFiles checks, before thousands of events are opened, that there may be so
-// many. Each of the subjects has every event on every CPU.
-func (s *Session) fitsFiles(what string, subjects int) error {
+// fitsFiles returns ErrTooManyFiles if the events would exceed the limit of file descriptors.
+// Each of the subjects has every event on every CPU. target describes the subjects in the
+// error.
+func (s *Session) fitsFiles(target string, subjects int) error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return fmt.Errorf("read the limit of file descriptors: %w", err)
@@ -295,7 +295,7 @@ func (s *Session) fitsFiles(what string, subjects int) error {
 		events++
 	}
 	for i := range s.samplings {
-		if s.only == nil && s.samplings[i].CountRest {
+		if s.only == nil && s.samplings[i].CountRejected {
 			events++
 		}
 	}
@@ -304,19 +304,18 @@ func (s *Session) fitsFiles(what string, subjects int) error {
 		return nil
 	}
 	if len(s.cpus) > 1 || s.cpus[0] != anyCPU {
-		what += fmt.Sprintf(" on %d CPUs", len(s.cpus))
+		target += fmt.Sprintf(" on %d CPUs", len(s.cpus))
 	}
 	hint := fmt.Sprintf("%s with %d events each: %d file descriptors are needed beside %d for other files, the limit is %d: raise it (ulimit -n %d)",
-		what, events, need, len(open)+fileSlack, limit.Cur, need+len(open)+fileSlack)
+		target, events, need, len(open)+fileSlack, limit.Cur, need+len(open)+fileSlack)
 	if subjects > 1 && !s.counting {
 		hint += ", or give the privileges to watch the whole system"
 	}
 	return &OpenError{Target: s.target.String(), Kind: ErrTooManyFiles, Err: unix.EMFILE, Hint: hint}
 }
 
-// attachFiltered watches the whole system and leaves out what is not the
-// target's, where the target has too many threads for events on each, or ever new
-// ones. It needs privileges; without them the reason for it is the error.
+// attachFiltered watches the whole system instead of the target's threads, and logs reason.
+// It needs privileges; without them it returns reason.
 func (s *Session) attachFiltered(reason error) error {
 	if err := s.detach(); err != nil {
 		return err
@@ -334,13 +333,13 @@ func (s *Session) attachFiltered(reason error) error {
 	return nil
 }
 
-// attachSystemFiltered opens the events on the whole system, and leaves out what is not
-// the target's.
+// attachSystemFiltered opens the events on the whole system, and makes the session drop the
+// records of other processes.
 func (s *Session) attachSystemFiltered() error {
 	if err := s.attachSystem(); err != nil {
 		return err
 	}
-	// Children that were born before are listed, and of later ones there are records.
+	// /proc lists the descendants born so far, and fork records announce later ones.
 	if _, err := s.watchDescendants(); err != nil {
 		return err
 	}
@@ -348,8 +347,8 @@ func (s *Session) attachSystemFiltered() error {
 	return nil
 }
 
-// attachOthersToo watches a process or thread by an event that can watch all
-// only.
+// attachOthersToo watches the whole system because sampling's event can't be opened on the
+// target's threads. Counters can't drop other processes' hits, so for them it fails.
 func (s *Session) attachOthersToo(sampling *Sampling) error {
 	reason := &OpenError{Event: sampling.Event.String(), Target: s.target.String(), Kind: ErrNotInherited, Err: ErrNotInherited,
 		Hint: "it can watch the whole system"}
@@ -363,9 +362,8 @@ func (s *Session) attachOthersToo(sampling *Sampling) error {
 // which no thread is born.
 const greatestRepeats = 5
 
-// attachUntilClear opens counters again if threads were found late. A count
-// tells nothing of where it comes from, so that what comes twice cannot be left
-// out afterwards.
+// attachUntilClear opens counters again if threads were found late. Such a thread may be
+// counted twice, and a count does not show which hits to subtract.
 func (s *Session) attachUntilClear() error {
 	for range greatestRepeats {
 		if !s.duplicates.ambiguous {
@@ -379,4 +377,36 @@ func (s *Session) attachUntilClear() error {
 		s.opts.logger().Warn("threads are born faster than counters can be opened; some may be counted twice", "target", s.target.String())
 	}
 	return nil
+}
+
+// Joined holds the events that Join opened on one more process. They write to the session's
+// rings.
+type Joined struct {
+	events []attached
+	closed sync.Once
+}
+
+// Join opens the samplings of a session with Options.ExternalReader on another process: on its
+// threads, and on the threads and children that they create. The new events are enabled. Events
+// does not return their ids. The session must not be closed while Join runs.
+func (s *Session) Join(pid int) (*Joined, error) {
+	o := &Session{target: Process(pid), samplings: s.samplings, opts: s.opts, cpus: s.cpus, rings: s.rings,
+		format: s.format, dropped: s.dropped, swapped: s.swapped, ringSize: s.ringSize,
+		watched: []watched{{pid: pid, tid: pid, pidfd: -1}}}
+	err := o.attachThreads()
+	for range 2 { // as control does
+		if err == nil {
+			err = o.controlEvents(o.events, unix.PERF_EVENT_IOC_ENABLE)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("watch process %d too: %w", pid, err), closeEvents(o.events))
+	}
+	return &Joined{events: o.events}, nil
+}
+
+// Close closes the events. Later calls do nothing.
+func (j *Joined) Close() (err error) {
+	j.closed.Do(func() { err = closeEvents(j.events) })
+	return err
 }

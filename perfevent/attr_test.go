@@ -4,42 +4,13 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	perf "github.com/elastic/go-perf"
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
 )
-
-func TestEventsHavePerfsNames(t *testing.T) {
-	tests := []struct {
-		event        Event
-		name         string
-		kind, config uint64
-	}{
-		{CPUClock(), "cpu-clock", unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_CPU_CLOCK},
-		{CPUCycles(), "cycles", unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES},
-		{Hardware(HardwareCPUCycles), "cycles", unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES},
-		{Hardware(HardwareInstructions), "instructions", unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS},
-		{Software(SoftwarePageFaults), "page-faults", unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_PAGE_FAULTS},
-		{HardwareCache(CacheLL, CacheLoad, true), "LLC-load-misses", unix.PERF_TYPE_HW_CACHE, 0x10002},
-		{HardwareCache(CacheL1D, CacheStore, false), "L1-dcache-stores", unix.PERF_TYPE_HW_CACHE, 0x100},
-		{Tracepoint(314, "sched:sched_switch"), "sched:sched_switch", unix.PERF_TYPE_TRACEPOINT, 314},
-		{Breakpoint(BreakpointRead|BreakpointWrite, 0x1000, 4), "mem:0x1000/4:rw", unix.PERF_TYPE_BREAKPOINT, 0},
-		{Breakpoint(BreakpointExecute, 0x1000, 0), "mem:0x1000:x", unix.PERF_TYPE_BREAKPOINT, 0},
-		{Event{}, "type 0 config 0x0", 0, 0},
-	}
-	for _, tt := range tests {
-		if got := tt.event.String(); got != tt.name {
-			t.Errorf("name %q, want %q", got, tt.name)
-		}
-		if uint64(tt.event.attr.Type) != tt.kind || tt.event.attr.Config != tt.config {
-			t.Errorf("%s has type %d, config %#x; want %d, %#x", tt.name, tt.event.attr.Type, tt.event.attr.Config, tt.kind, tt.config)
-		}
-	}
-}
 
 func TestSampleAttrAsksForWhatTheSamplingSays(t *testing.T) {
 	const base = unix.PerfBitWatermark | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitDisabled
@@ -96,45 +67,6 @@ func TestEventConfigurationReachesTheSystemCall(t *testing.T) {
 	}
 }
 
-func TestSamplingIsCheckedBeforeTheKernelSeesIt(t *testing.T) {
-	tests := []struct {
-		sampling Sampling
-		want     string
-	}{
-		{Sampling{Event: CPUClock()}, "exactly one of Period and Frequency"},
-		{Sampling{Event: CPUClock(), Period: 1, Frequency: 1}, "exactly one of Period and Frequency"},
-		{Sampling{Event: CPUClock(), Period: 1, UserStack: 100}, "multiple of 8"},
-		{Sampling{Event: CPUClock(), Period: 1, UserStack: 65536}, "up to 65528"},
-		{Sampling{Event: CPUClock(), Period: 1, PreciseIP: 4}, "precise_ip 4"},
-	}
-	for _, tt := range tests {
-		_, err := Open(System(), []Sampling{tt.sampling}, Options{})
-		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "cpu-clock") {
-			t.Errorf("Open gives %v, want an error with cpu-clock and %q", err, tt.want)
-		}
-	}
-}
-
-func TestOnlyCountingEventsAreExact(t *testing.T) {
-	tests := []struct {
-		sampling Sampling
-		want     bool
-	}{
-		{Sampling{Event: Software(SoftwarePageFaults), Period: 1}, true},
-		{Sampling{Event: Tracepoint(1, "a:b"), Period: 1}, true},
-		{Sampling{Event: Breakpoint(BreakpointExecute, 1, 0), Period: 1}, true},
-		{Sampling{Event: Software(SoftwarePageFaults), Period: 2}, false},
-		{Sampling{Event: Software(SoftwareContextSwitches), Period: 1}, false},
-		{Sampling{Event: CPUClock(), Period: 1}, false},
-		{Sampling{Event: CPUCycles(), Period: 1}, false},
-	}
-	for _, tt := range tests {
-		if got := tt.sampling.exact(); got != tt.want {
-			t.Errorf("%s with period %d: exact is %v", tt.sampling.Event, tt.sampling.Period, got)
-		}
-	}
-}
-
 // The bits that x/sys does not name are compared with the system's own header.
 func TestAttrBitsAreThoseOfTheKernelsHeader(t *testing.T) {
 	const program = `#include <linux/perf_event.h>
@@ -156,30 +88,5 @@ int main(void) { SHOW(namespaces); SHOW(cgroup); SHOW(precise_ip); }`
 	want := fmt.Sprintf("%x\n%x\n%x\n", uint64(bitNamespaces), uint64(bitCgroup), 1<<bitPreciseIP)
 	if string(out) != want {
 		t.Errorf("the header's bits are\n%sours\n%s", out, want)
-	}
-}
-
-func TestOpeningGivesUpTheNewestFeatureFirst(t *testing.T) {
-	s := &Session{format: readFormat}
-	steps := []struct {
-		err     error
-		again   bool
-		dropped uint64
-		lost    bool // lost counts are still asked for
-	}{
-		{unix.ENOENT, false, 0, true},
-		{unix.EACCES, true, bitNamespaces, true},
-		{unix.EPERM, false, bitNamespaces, true},
-		{unix.EINVAL, true, bitNamespaces, true}, // keepsContexts
-		{unix.EINVAL, true, bitNamespaces, false},
-		{unix.EINVAL, true, bitNamespaces | bitCgroup, false},
-		{unix.EINVAL, false, bitNamespaces | bitCgroup, false},
-	}
-	for i, step := range steps {
-		again := s.dropFeature(step.err)
-		if lost := s.format&unix.PERF_FORMAT_LOST != 0; again != step.again || s.dropped != step.dropped || lost != step.lost {
-			t.Errorf("step %d, %v: again %v, dropped %#x, lost counts %v; want %v, %#x, %v", i, step.err,
-				again, s.dropped, lost, step.again, step.dropped, step.lost)
-		}
 	}
 }

@@ -51,10 +51,10 @@ func testDecoder(sampleType uint64) *Decoder {
 	if sampleType&unix.PERF_SAMPLE_REGS_INTR != 0 {
 		intr = 0b1110
 	}
-	d := &Decoder{shared: -1, layouts: []layout{newLayout(0, 5, fixedSample|sampleType, user, intr)}}
+	d := newDecoder([]unix.PerfEventAttr{{Sample: 5, Sample_type: fixedSample | sampleType, Sample_regs_user: user, Sample_regs_intr: intr}})
 	d.events = newEventTable([]uint64{testSampleID, testSideBandID},
 		[]eventInfo{{sampling: 0}, {sampling: sideBand}})
-	return d
+	return &d
 }
 
 // sampleHead is what all samples of testDecoder start with, up to the CPU.

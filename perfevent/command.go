@@ -11,27 +11,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Command is a started program that is held before its first instruction until
-// the session that watches it is enabled. It is a ptrace-stop: the child asks
-// to be traced and execs, the kernel stops it once the new program is in place,
-// and detaching lets it go. So an exec that fails does so before anything is
-// opened and with its own error, no helper program stands between, and the
-// events see nothing but the program itself.
+// Command is a started program that is held before its first instruction until the session
+// that watches it is enabled. ptrace(2) holds it: the child requests to be traced and execs,
+// and the kernel stops it once the new program is in place. Detaching lets it run. If exec
+// fails, StartCommand returns the error before any event is opened. The events see nothing but
+// the program itself.
 //
-// What that costs: while a program is traced its set-user-ID bit has no effect
-// for a caller without CAP_SYS_PTRACE, and a host with kernel.yama.ptrace_scope
-// 3 refuses.
+// ptrace has two costs. A program's set-user-ID bit has no effect if the caller lacks
+// CAP_SYS_PTRACE, and a host with kernel.yama.ptrace_scope 3 refuses.
 type Command struct {
 	cmd  *exec.Cmd
 	once sync.Once
 	let  chan bool  // true: run, false: kill
-	done chan error // the outcome of letting it go
+	done chan error // the result of running or killing it
 }
 
-// StartCommand starts cmd, which must not have been started, and holds it. Its
-// SysProcAttr, if any, is kept but for the ptrace flag. An exec that fails gives
-// the error of cmd.Start as it is: it is exec.ErrNotFound, fs.ErrPermission and
-// so on.
+// StartCommand starts cmd, which must not have been started, and holds it. It sets the Ptrace
+// flag in cmd.SysProcAttr and keeps the rest. If exec fails, the error wraps that of cmd.Start:
+// exec.ErrNotFound, fs.ErrPermission and so on.
 //
 // If this process ends while the command is held, the kernel kills the command.
 func StartCommand(cmd *exec.Cmd) (*Command, error) {
@@ -48,8 +45,8 @@ func StartCommand(cmd *exec.Cmd) (*Command, error) {
 	return c, nil
 }
 
-// hold is the tracer: the kernel takes ptrace requests from the thread that
-// started the child only.
+// hold starts, holds and releases the child on one thread: the kernel accepts ptrace requests
+// only from the thread that started the child.
 func (c *Command) hold(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -92,14 +89,13 @@ func (c *Command) hold(started chan<- error) {
 	c.done <- nil
 }
 
-// end kills the child; whoever started it reaps it. The errors of a child that
-// is gone already do not matter.
+// end kills and reaps the child. Errors do not matter: the child may be gone already.
 func (c *Command) end() {
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
 }
 
-// startError adds why a host may refuse the ptrace-stop.
+// startError adds to err why a host refuses to hold programs, if it does.
 func startError(path string, err error) error {
 	if scope, readErr := host.Sysctl("kernel/yama/ptrace_scope"); readErr == nil &&
 		scope == "3" && os.IsPermission(err) {
@@ -129,8 +125,8 @@ func (c *Command) Kill() {
 	})
 }
 
-// Stop tells a command that was let go and still runs to end (SIGTERM), and
-// reports whether there was need to.
+// Stop sends SIGTERM to a command that was released and still runs. It returns false if the
+// command has ended or the signal could not be sent.
 func (c *Command) Stop() bool {
 	var ended unix.Siginfo
 	err := unix.Waitid(unix.P_PID, c.PID(), &ended, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
@@ -140,9 +136,8 @@ func (c *Command) Stop() bool {
 	return c.cmd.Process.Signal(syscall.SIGTERM) == nil
 }
 
-// Wait waits until a command that was let go has ended, and returns how: its
-// exit status or signal. An error means that there is no such state, not that
-// the command failed.
+// Wait waits until a command that was released has ended, and returns its exit status or
+// signal. An error means that the state is unknown, not that the command failed.
 func (c *Command) Wait() (*os.ProcessState, error) {
 	err := c.cmd.Wait()
 	if c.cmd.ProcessState == nil {

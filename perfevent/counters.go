@@ -10,40 +10,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Counters counts any number of events on a target without recording them:
-// there are no rings, and nothing is done in user space per event.
+// Counters counts any number of events on a target without recording them. It has no rings,
+// and a hit costs nothing in user space.
 //
 //	OpenCounters → Enable → Read … → Disable → Read → Close
 //
-// The methods may be called from any goroutine, but none with or after Close.
+// The methods may be called from any goroutine, but not during or after Close.
 type Counters struct {
-	session Session // its target's events, none of them sampling
+	session Session // owns the events, none of which samples
 	cells   []cell
 	ended   chan struct{}
 	watcher sync.WaitGroup
 	closing atomic.Bool
 }
 
-// cell is what one descriptor has counted.
+// cell is one descriptor and the index of the event that it counts.
 type cell struct {
 	fd    int
 	event int
 }
 
-// OpenCounters opens every event on the target, disabled. On the whole system
-// and on a control group that takes one descriptor for each event and CPU; on
-// processes one for each event and thread that exists, since the threads and
-// children that come later are counted with the one that they inherit from. Of
-// opts only Logger counts.
+// OpenCounters opens every event on the target, disabled. The whole system and a control group
+// take one descriptor for each event and CPU. Processes take one for each event and existing
+// thread: later threads and children inherit it and add to its count. OpenCounters uses only
+// the Logger of opts.
 //
-// A thread that is born while the events are being opened may both inherit some
-// and get its own. If that is possible all are opened again, a few times; if
-// threads come too fast for that, a warning is logged and what such a thread
-// does may be counted twice.
+// A thread that is born while the events are being opened may both inherit events and get its
+// own. If that is possible, OpenCounters opens all events again, a few times. If threads come
+// too fast for that, it logs a warning, and such a thread's hits may be counted twice.
 //
-// An error is an *OpenError when the kernel refused, and ErrTooManyFiles with
-// the numbers if the descriptors do not suffice. A Started command is then still
-// held.
+// The error is an *OpenError if the kernel refuses an event. It is ErrTooManyFiles, with the
+// numbers, if there are too few descriptors. A Started command stays held after an error.
 func OpenCounters(target Target, events []Event, opts Options) (*Counters, error) {
 	c := &Counters{ended: make(chan struct{})}
 	c.session = Session{target: target, opts: opts, counting: true, samplings: make([]Sampling, len(events))}

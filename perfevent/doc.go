@@ -7,9 +7,9 @@
 // # How records travel
 //
 // Open attaches one event per sampling to the target on every online CPU (attach.go). It
-// also opens a dummy event that counts nothing and carries the records about processes:
-// mappings, names, births and exits, the side-band. All events of a CPU write into one
-// ring, which the first of them owns (mmap.go). The side-band records from Open on,
+// also opens a dummy event, which counts nothing and records what processes do: mappings,
+// names, births and exits. These records are the side-band. All events of a CPU write into
+// one ring, which the first of them owns (mmap.go). The side-band records from Open on,
 // samplings record from Enable on. A caller that reads /proc between the two misses no
 // mapping.
 //
@@ -17,37 +17,36 @@
 // the heads of all rings and merges the records that are due (merge.go, which states the
 // invariant behind the order). Each record is decoded in place (decode.go); only one that
 // wraps around the end of its ring is copied. Then it passes the stages that the target and
-// the events need (stages.go): one drops records of other processes (filter.go), one drops
-// records that arrive twice (duplicates.go). The kernel gets the space back when the
+// the events need (reader.go): one drops records of other processes (pidfilter.go), one
+// drops records that arrive twice (duplicates.go). The kernel gets the space back when the
 // caller's function returns, so a record is valid until then and nothing is allocated.
 //
-// With Reader.Spool, a goroutine reads the rings and copies the records (spool.go,
-// batch.go), so that a slow caller loses none. Reader.BeforeSpool takes records that need
-// little work without a copy. While a ring is more than half full, the reading thread asks
-// for a higher priority (nice.go).
+// With Reader.Spool, a goroutine reads the rings and copies the records (spool.go), so
+// that a slow caller loses none. Reader.BeforeSpool takes records that need little work
+// without a copy. While a ring is more than half full, the reading thread asks for a higher
+// priority (priority.go).
 //
-// With Options.HandOver nobody calls Read. RingFiles returns the rings for another process,
-// which maps them (MapRing) and reads the records as the kernel wrote them. Package near
-// does so.
+// With Options.ExternalReader nobody calls Read. RingFiles returns the rings for another process,
+// which maps them (MapRing) and reads the records as the kernel wrote them
+// (sharedrings.go). Package helper does so.
 //
 // Decoding needs no session: Reader.Raw receives the bytes of each record, and a Decoder
-// made from Session.Events decodes them later or on another machine (decoder.go).
+// made from Session.Events decodes them later or on another machine (decode.go).
 //
 // Counters counts any number of events without recording them, and without rings
 // (counters.go). It cannot recognize events that are counted twice.
 //
 // # User probes
 //
-// The kernel removes a Uprobe when its descriptor closes. Each event of it is a consumer of
-// its own that costs time at every hit, closing one takes the kernel 10 to 100 ms, and it
-// cannot be inherited (uprobe.go gives the reasons). A uprobe of tracefs is a Tracepoint
-// here: one consumer serves all its events, and Sampling.Filter can test its fields. The
-// kernel filters before it counts, so an Account does not include what a filter rejects. An
-// inherited event inherits its filter.
+// The kernel removes a Uprobe when its descriptor closes. Each event of a Uprobe adds its
+// own cost to every hit. Closing one takes the kernel 10 to 100 ms, and new threads cannot
+// inherit it (probe.go gives the reasons). A uprobe of tracefs is a Tracepoint here: all
+// its events together cost little more than one, and Sampling.Filter can test its fields.
+// The kernel filters before it counts, so Account.Counted does not include rejected hits.
+// An inherited event inherits its filter.
 //
 // When a probe is hit very often, the copy of the stack should be small. GrowStack replaces
-// the events of samplings, while they run, by events with a larger copy (grow.go opens
-// them, growth.go explains the change, children.go finds the children that need events).
+// the events of samplings, while they run, by events with a larger copy (grow.go).
 //
 // # Kernel probes
 //
@@ -60,10 +59,10 @@
 // # Recent samples
 //
 // A Recent holds the samplings of a session a second time, in rings that the kernel
-// overwrites continuously (overwrite.go; overwrite_ring.go reads them). Nobody reads them
-// until something happens that makes the samples before it interesting. Records about
-// processes are not in these rings: the session receives them all the time, so that every
-// process is known when the rings are read.
+// overwrites continuously (recent.go). Nobody reads them until something happens that makes
+// the samples before it interesting. Records about processes are not in these rings: the
+// session receives them all the time, so that every process is known when the rings are
+// read.
 //
 // # Guarantees
 //
@@ -86,12 +85,12 @@
 //
 // # Software counters with several watchers
 //
-// On recent kernels (seen on 6.18), the samples of one page fault or context switch that
-// go to several events all carry the id, time and callchain of the first event, even if the
-// others belong to another program. A session recognizes such samples
-// (Sampling.isShared, duplicates.go) if it has at most one sampling of these counters. With
-// more, a sample may go to the wrong sampling or be dropped as malformed. Clocks, hardware
-// events, tracepoints and breakpoints are not affected.
+// One page fault or context switch may hit several events. On recent kernels (seen on 6.18),
+// all their samples carry the id, time and callchain of the first event, even if it belongs
+// to another program. A session recognizes such samples (Sampling.isShared, duplicates.go)
+// if it has at most one sampling of these counters. With more, a sample may go to the wrong
+// sampling or be dropped as malformed. Clocks, hardware events, tracepoints and breakpoints
+// are not affected.
 //
 // # What go-perf does here
 //
@@ -109,4 +108,26 @@
 // reading the file at each mmap.
 //
 // Profilers: package callchain/stacks joins this package with unwinding and names.
+//
+// # Files, in reading order
+//
+//	event, pmu, probe      the kinds of events, and where a probe can be
+//	sampling, attr         what samples carry, and the perf_event_attr that asks for it
+//	target, command        what is watched, and when it has ended
+//	session                options, Open, Enable, Disable and Close
+//	attach                 which events are opened on which threads and CPUs
+//	openevent              one event is opened, joins a ring and is found by its id
+//	mmap, ring             the size of a ring, and how its records are read
+//	merge                  the order of records from all rings
+//	record, decode         the types of records, and how bytes become records
+//	reader, poll, priority the loop of Read, how it waits, and its thread's priority
+//	pidfilter, duplicates  which records are dropped
+//	spool                  records that wait in memory while the caller is busy
+//	account                what was received, lost and counted
+//	counters               events that are counted and not recorded
+//	grow, kernelcounts     events that are replaced while they run
+//	recent                 rings that the kernel overwrites
+//	sharedrings            rings that another process reads
+//	errors                 why an event cannot be opened
+//	unsafe                 all conversions of pointers
 package perfevent

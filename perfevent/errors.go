@@ -9,30 +9,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kinds of OpenError, to be asked for with errors.Is.
+// Kinds of OpenError, for errors.Is.
 var (
 	// ErrNoEvent: this machine or kernel does not have the event. A CPU
 	// profile falls back from CPUCycles to CPUClock.
 	ErrNoEvent = errors.New("no such event here")
-	// ErrKernelExcluded: the event may be opened with ExcludeKernel only.
+	// ErrKernelExcluded: the caller may open the event only with ExcludeKernel.
 	ErrKernelExcluded = errors.New("the kernel must be excluded")
 	// ErrPermission: the caller may not watch this target.
 	ErrPermission = errors.New("not permitted")
-	// ErrNoTarget: the process, thread or cgroup does not exist, or no longer.
+	// ErrNoTarget: the process, thread or cgroup does not exist, or has ended.
 	ErrNoTarget = errors.New("no such target")
-	// ErrTooManyFiles: the session needs more file descriptors than there may be.
+	// ErrTooManyFiles: the session needs more file descriptors than the limit allows.
 	ErrTooManyFiles = errors.New("too many file descriptors")
 	// ErrRingMemory: the kernel does not lock enough memory for the rings.
 	ErrRingMemory = errors.New("no memory for the ring")
-	// ErrFilter: the kernel does not take a sampling's filter. Which part of it
-	// is wrong tells package ftrace's ExplainFilter.
+	// ErrFilter: the kernel refuses a sampling's filter. ExplainFilter of package ftrace
+	// finds the part that is wrong.
 	ErrFilter = errors.New("filter refused")
 	// ErrNotProbeable: there is no place for a Uprobe, a Kprobe or an execution
 	// Breakpoint: no such file or function, no such offset in it, or an
 	// instruction there that cannot be replaced.
 	ErrNotProbeable = errors.New("cannot be probed")
-	// ErrNotInherited: new threads and children of the target cannot have the
-	// event, so that it can watch threads, control groups and the system only.
+	// ErrNotInherited: new threads and children cannot inherit the event. It can watch
+	// only threads, control groups and the whole system.
 	ErrNotInherited = errors.New("event cannot be inherited")
 	// ErrInvalid: the kernel refuses the event's configuration.
 	ErrInvalid = errors.New("configuration refused")
@@ -44,7 +44,7 @@ type OpenError struct {
 	Event  string // perf's name of the event; "" when the target itself failed
 	Target string // what was to be watched, as Target.String names it
 	Kind   error  // one of the Err values of this package
-	Err    error  // what the kernel said, usually a unix.Errno
+	Err    error  // the kernel's error, usually a unix.Errno
 	Hint   string // what to do about it; may be empty
 }
 
@@ -149,8 +149,8 @@ func readSysctl(name string) string {
 	return value
 }
 
-// explainProbe says why a probe could not be placed. It reports whether the
-// error is about the place.
+// explainProbe fills in e if the error is about the place of a probe, and reports whether it
+// is.
 func (e *OpenError) explainProbe(event Event) bool {
 	switch event.kind {
 	case uprobeEvent:

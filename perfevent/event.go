@@ -2,8 +2,10 @@ package perfevent
 
 import (
 	"fmt"
+	"slices"
 
 	perf "github.com/elastic/go-perf"
+	"golang.org/x/sys/unix"
 )
 
 // Event names what is counted or sampled. It is a plain value: copying it is
@@ -12,10 +14,10 @@ import (
 type Event struct {
 	attr perf.Attr
 	kind eventKind
-	text string // that config1 points to: a Uprobe's file, a Kprobe's function
+	text string // the string that config1 points to: a Uprobe's file, a Kprobe's function
 }
 
-// eventKind tells the events that need special care from all others.
+// eventKind marks the events that need special care.
 type eventKind uint8
 
 const (
@@ -40,8 +42,8 @@ func (e Event) IsTracepoint() bool {
 	return e.attr.Type == perf.TracepointEvent && e.kind == ordinaryEvent
 }
 
-// event runs one of go-perf's configurators. Those used here fill in constants
-// and cannot fail.
+// event returns the event of one of go-perf's configurators. label, if not "", is its name. The
+// configurators used here fill in constants and cannot fail.
 func event(c perf.Configurator, label string) Event {
 	var attr perf.Attr
 	if err := c.Configure(&attr); err != nil {
@@ -112,8 +114,8 @@ func Hardware(c HardwareCounter) Event {
 // event's tracefs directory (file "id"), the name is "system:event". Dynamic
 // events of tracefs (kprobe_events, uprobe_events) are tracepoints too.
 //
-// go-perf's own lookup knows debugfs only, which hosts since Linux 4.1 need not
-// mount; finding tracefs is another package's business here.
+// go-perf's own lookup only knows debugfs, which need not be mounted since Linux 4.1. Package
+// ftrace finds tracefs.
 func Tracepoint(id uint64, name string) Event {
 	return event(&perf.Attr{Type: perf.TracepointEvent, Config: id}, name)
 }
@@ -146,4 +148,107 @@ func Breakpoint(kind BreakpointKind, addr uint64, length int) Event {
 	}
 	return event(perf.Breakpoint(perf.BreakpointType(kind), addr, perf.BreakpointLength(length)),
 		fmt.Sprintf("mem:%#x/%d:%s", addr, length, access))
+}
+
+// Cache is one of the CPU's caches (enum perf_hw_cache_id).
+type Cache uint64
+
+// The caches.
+const (
+	CacheL1D    = Cache(perf.L1D)
+	CacheL1I    = Cache(perf.L1I)
+	CacheLL     = Cache(perf.LL) // the last level
+	CacheDTLB   = Cache(perf.DTLB)
+	CacheITLB   = Cache(perf.ITLB)
+	CacheBranch = Cache(perf.BPU)
+	CacheNode   = Cache(perf.NODE) // memory of another NUMA node
+)
+
+// CacheOp is an operation on a cache (enum perf_hw_cache_op_id).
+type CacheOp uint64
+
+// The operations on a cache.
+const (
+	CacheLoad     = CacheOp(perf.Read)
+	CacheStore    = CacheOp(perf.Write)
+	CachePrefetch = CacheOp(perf.Prefetch)
+)
+
+// HardwareCache returns the event that counts one operation on one cache: every access, or
+// only the misses if misses is true.
+func HardwareCache(c Cache, op CacheOp, misses bool) Event {
+	result := perf.Access
+	if misses {
+		result = perf.Miss
+	}
+	counter := perf.HardwareCacheCounter{Cache: perf.Cache(c), Op: perf.CacheOp(op), Result: result}
+	return event(counter, c.name()+"-"+op.name(misses))
+}
+
+func (c Cache) name() string {
+	names := [...]string{"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"}
+	if c < Cache(len(names)) {
+		return names[c]
+	}
+	return "cache"
+}
+
+func (op CacheOp) name(misses bool) string {
+	names := [...]string{"load", "store", "prefetch"}
+	singular := "access"
+	if op < CacheOp(len(names)) {
+		singular = names[op]
+	}
+	if misses {
+		return singular + "-misses"
+	}
+	return singular + "s"
+}
+
+// SoftwareEvents returns the events of the kernel's own counters.
+func SoftwareEvents() []Event {
+	var events []Event
+	for c := SoftwareCPUClock; c <= SoftwareEmulationFaults; c++ {
+		events = append(events, Software(c))
+	}
+	return events
+}
+
+// HardwareEvents returns the generalized events of CPUs, counters and caches. Available
+// reports whether this CPU has one.
+func HardwareEvents() []Event {
+	var events []Event
+	for c := HardwareCPUCycles; c <= HardwareRefCycles; c++ {
+		events = append(events, Hardware(c))
+	}
+	for c := CacheL1D; c <= CacheNode; c++ {
+		for op := CacheLoad; op <= CachePrefetch; op++ {
+			events = append(events, HardwareCache(c, op, false), HardwareCache(c, op, true))
+		}
+	}
+	return events
+}
+
+// EventOf returns the event that an attribute describes. It has perf's name if it is one of
+// SoftwareEvents or HardwareEvents, or the dummy event that carries the side-band.
+func EventOf(attr *unix.PerfEventAttr) Event {
+	for _, e := range slices.Concat(SoftwareEvents(), HardwareEvents(), []Event{event(perf.Dummy, "dummy")}) {
+		if uint32(e.attr.Type) == attr.Type && e.attr.Config == attr.Config {
+			return e
+		}
+	}
+	return Event{attr: perf.Attr{Type: perf.EventType(attr.Type), Config: attr.Config}}
+}
+
+// Available reports whether the event can be counted here. It opens the event on the caller's
+// thread, for user mode only, and closes it.
+func Available(e Event) bool {
+	s := Sampling{Event: e, ExcludeKernel: true}
+	attr := sampleAttr(&s, false, 0, 0)
+	fd, err := perfEventOpen(&attr, e.text, subject{}, -1, noGroup)
+	if err != nil {
+		return false
+	}
+	_ = unix.Close(fd) // nothing was counted that closing could lose
+	return true
 }

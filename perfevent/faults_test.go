@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // touched is what one thread of the fixture program did: it wrote to pages
@@ -255,5 +255,29 @@ func enable(t *testing.T, s *Session) {
 	t.Helper()
 	if err := s.Enable(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// during reads a session while work runs, and stops it afterwards.
+func during(t *testing.T, s *Session, work func()) *seen {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer cancel()
+		work()
+	}()
+	all := read(t, s, ctx)
+	<-done
+	return all
+}
+
+// spin keeps a CPU busy in user mode.
+func spin(ctx context.Context) {
+	for x := 0; ctx.Err() == nil; {
+		for i := range 1_000_000 {
+			x += i
+		}
 	}
 }

@@ -3,18 +3,21 @@ package perfevent
 import (
 	"bufio"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	perf "github.com/elastic/go-perf"
+	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // hits runs testdata/hits.c, which counts its own calls.
@@ -156,7 +159,54 @@ func miscounts(e Event, n int) int {
 	return n/1000 + 1
 }
 
-// miscounted tells whether got is further from want than slack.
+// miscounted reports whether got is further from want than slack.
 func miscounted(got, want uint64, slack int) bool {
 	return got > want+uint64(slack) || want > got+uint64(slack)
+}
+
+// tracefs returns where the trace file system is, mounted if need be.
+func tracefs(t testing.TB) string {
+	t.Helper()
+	const root = "/sys/kernel/tracing"
+	if _, err := os.Stat(root + "/events"); err != nil {
+		if err := unix.Mount("tracefs", root, "tracefs", 0, ""); err != nil {
+			t.Skipf("no tracefs: %v", err)
+		}
+	}
+	return root
+}
+
+// hitTracepoint is a probe of tracefs on the fixture program's hit, with the
+// number of the call as its field n. It is removed with the test.
+func hitTracepoint(t testing.TB) Event {
+	t.Helper()
+	root := tracefs(t)
+	path, offset := hitsProgram(t)
+	group := fmt.Sprintf("perfevent_%d", os.Getpid())
+	name := fmt.Sprintf("%s/hit_%d", group, Now())
+	define := func(line string) error {
+		f, err := os.OpenFile(root+"/uprobe_events", os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Skipf("no user probes in tracefs: %v", err)
+		}
+		_, err = f.WriteString(line + "\n")
+		return errors.Join(err, f.Close())
+	}
+	if err := define(fmt.Sprintf("p:%s %s:%#x n=%s", name, path, offset, firstArgument)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := define("-:" + name); err != nil {
+			t.Errorf("remove %s: %v", name, err)
+		}
+	})
+	text, err := os.ReadFile(filepath.Join(root, "events", name, "id"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Tracepoint(id, strings.Replace(name, "/", ":", 1))
 }

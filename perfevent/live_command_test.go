@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 func TestLiveCommandIsSeenFromItsFirstInstruction(t *testing.T) {

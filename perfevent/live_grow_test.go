@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // The program numbers its calls, and the number is in a register: every call
@@ -45,7 +45,11 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 			var samplings []Sampling
 			var all []int
 			for i := range tt.together {
-				samplings = append(samplings, Sampling{Event: tt.event, Period: 1, UserRegs: argumentRegister, UserStack: 512, Soon: tt.where == "thread"})
+				sampling := Sampling{Event: tt.event, Period: 1, UserRegs: argumentRegister, UserStack: 512}
+				if tt.where == "thread" {
+					sampling.WakeupEvents = 1
+				}
+				samplings = append(samplings, sampling)
 				all = append(all, i)
 			}
 			s := open(t, target, samplings, Options{RingBytes: 32 << 20})
@@ -99,7 +103,7 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 				if len(sizes) > 0 && samples[0]%5000 == 0 {
 					var err error
 					if every == 1 {
-						err = s.WakeEvery(7, all...)
+						err = s.SetWakeupEvents(7, all...)
 					} else {
 						err = s.GrowStack(sizes[0], all...)
 					}

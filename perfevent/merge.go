@@ -2,30 +2,29 @@ package perfevent
 
 // merger hands on the records of all rings in time order, without copying them.
 //
-// The invariant: a record is handed on when its time is below a clock value
-// that was read before an earlier round looked at the heads of all rings. What
-// was written on any CPU before that clock value was then visible at the latest
-// in this round, so no record that is still to come can be earlier. The earlier
-// round must lie at least settle back, since a record's time is taken a moment
-// before the record is written. At the end, with the events disabled, all that
-// is left is handed on.
+// The invariant: a record is handed on when its time is below a clock value that was read
+// before an earlier round looked at the heads of all rings. Records written on any CPU before
+// that clock value are visible in this round at the latest, so no later record can be earlier.
+// The earlier round must be at least settle ago, because the kernel takes a record's time a
+// moment before it writes the record. At the end, with the events disabled, all remaining
+// records are handed on.
 //
-// So a record waits for two rounds, about 400 ms when little happens. Rather
-// than lose records, a round in which a ring is more than half full hands on
-// everything that it sees. Records that come out of order, because of that or
-// because the kernel was held up for longer than settle, are counted in breaks.
+// So a record waits for two rounds, about 400 ms when little happens. If a ring is more than
+// half full, the round hands on all that it sees, so that no records are lost. With unordered,
+// it keeps back the last millisecond. breaks counts the records that come out of order because
+// of that, or because the kernel was held up for longer than settle.
 type merger struct {
 	rings     []*ring
 	heap      []due // rings with a record to hand on, a min-heap by its time
 	clock     func() uint64
-	halfFull  func(bool)     // unless nil, is told at each look whether a ring is more than half full
-	unordered func(b []byte) // unless nil, is offered all records of a round before the first is handed on
+	halfFull  func(bool)     // may be nil; called at each look with whether a ring is more than half full
+	unordered func(b []byte) // may be nil; called with each new record of a round before the first is handed on
 
 	anyOrder bool // Reader.AnyOrder
 
 	fullest   float64 // how much of the fullest ring was in use at the last look, from 0 to 1
-	bound     uint64  // records before this time may go
-	candidate uint64  // the clock before the round that bound is taken from next
+	bound     uint64  // records before this time may be handed on
+	candidate uint64  // the clock before an earlier round, which bound becomes next
 	last      uint64  // time of the last record handed on
 	breaks    uint64
 }
@@ -40,13 +39,16 @@ type due struct {
 // time to having it in the ring.
 const settle = 5_000_000
 
-// releaseEvery is the part of a ring that is read before the kernel gets the
-// space back within a round.
+// ahead is the time in nanoseconds by which unordered is ahead: it has seen at least this much
+// after a record when the record is handed on.
+const ahead = 1_000_000
+
+// releaseEvery sets how often the kernel gets space back during a round: each time that
+// 1/releaseEvery of a ring has been read.
 const releaseEvery = 16
 
-// round looks at the heads of all rings once and hands on what is due. With
-// drain it is everything. The error is handle's; the record that it was
-// returned for counts as taken.
+// round looks at the heads of all rings once and hands on the records that are due, or all if
+// drain is true. If handle fails, round returns its error, and the record counts as taken.
 func (m *merger) round(drain bool, handle func(r *ring, b []byte) error) error {
 	now := m.clock()
 	pressed := m.pressed()
@@ -64,13 +66,15 @@ func (m *merger) round(drain bool, handle func(r *ring, b []byte) error) error {
 		return m.handOnEach(handle)
 	case drain:
 		bound = ^uint64(0)
+	case pressed && m.unordered != nil:
+		bound = max(bound, now-min(now, ahead))
 	case pressed:
 		bound = now
 	}
 	return m.handOn(bound, handle)
 }
 
-// pressed looks at the heads of all rings, and says whether one is more than half full.
+// pressed looks at the heads of all rings, and reports whether one is more than half full.
 func (m *merger) pressed() bool {
 	m.fullest = 0
 	for _, r := range m.rings {

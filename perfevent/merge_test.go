@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // fakeMerger merges fake rings by a clock that the test sets.
@@ -111,6 +112,20 @@ func TestMergePrefersOrderBreaksToLoss(t *testing.T) {
 	}
 }
 
+// A caller that compares a record with those that come a moment later has been offered them.
+func TestMergeKeepsWhatWasOfferedAMillisecondAheadOfWhatItHandsOn(t *testing.T) {
+	f := newFakeMerger(1, 1<<12)
+	offered := 0
+	f.unordered = func([]byte) { offered++ }
+	for i := range uint64(60) { // 2880 of 4096 bytes
+		f.fakes[0].write(smallSample(10*ms + i*ms/20))
+	}
+	got := f.step(t, 13*ms, false)
+	if offered != 60 || len(got) != 40 || got[39] != 12*ms-ms/20 {
+		t.Errorf("of 60 records until 13 ms, %d were offered, and those of %v handed on; want all, and those before 12 ms", offered, got)
+	}
+}
+
 func TestMergeGivesRoomBackWhileItReads(t *testing.T) {
 	f := newFakeMerger(1, 1<<16)
 	for i := range uint64(600) {
@@ -182,5 +197,41 @@ func TestWithoutOrderEachRingIsHandedOnAtOnce(t *testing.T) {
 		if *fake.tail != *fake.head {
 			t.Errorf("the kernel does not get all of ring %d back", i)
 		}
+	}
+}
+
+// BenchmarkReadMergeDecode is the whole way from two full rings to the caller,
+// per record.
+func BenchmarkReadMergeDecode(b *testing.B) { benchmarkMerge(b, 2) }
+
+// BenchmarkReadMergeDecode64CPUs is the same with many rings.
+func BenchmarkReadMergeDecode64CPUs(b *testing.B) { benchmarkMerge(b, 64) }
+
+func benchmarkMerge(b *testing.B, rings int) {
+	const records = 1 << 14
+	m := newFakeMerger(rings, 1<<22/rings)
+	time := uint64(1)
+	for range records {
+		time++
+		m.fakes[time*2654435761>>7%uint64(rings)].write(callchainSample(time, 20))
+	}
+	d := testDecoder(unix.PERF_SAMPLE_CALLCHAIN)
+	n := 0
+	handle := func(r *ring, rec []byte) error {
+		n++
+		_, err := d.Decode(rec)
+		return err
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for n < b.N {
+		if err := m.round(true, handle); err != nil {
+			b.Fatal(err)
+		}
+		for _, f := range m.fakes {
+			f.tailWord = 0 // the same records once more
+			f.next = 0
+		}
+		m.last = 0
 	}
 }

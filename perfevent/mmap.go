@@ -14,11 +14,11 @@ import (
 type mappedRing struct {
 	*ring
 	mem []byte // the control page and the data
-	fd  int    // of the owner, which is in Session.events
+	fd  int    // of the event that owns the ring, which is in Session.events
 }
 
-// mmap maps the ring of the event fd; size is a power of two of bytes. Without
-// PROT_WRITE the kernel writes over what is oldest.
+// mmap maps the ring of the event fd. size is in bytes, a power of two. If prot lacks
+// PROT_WRITE, the kernel overwrites the oldest records.
 func (m *mappedRing) mmap(fd, cpu, size, prot int) error {
 	page := os.Getpagesize()
 	mem, err := unix.Mmap(fd, 0, page+size, prot, unix.MAP_SHARED)
@@ -40,31 +40,30 @@ func (m *mappedRing) unmap() error {
 	return unix.Munmap(mem)
 }
 
-// watermark is how many bytes of records wake the reader: a quarter of a ring,
-// so that three quarters are left while it gets going, or any where they are to
-// be seen at once.
+// watermark returns how many bytes of records wake the reader. The default is a quarter of a
+// ring, which leaves three quarters for the records that come before the reader runs.
 func (s *Session) watermark() uint32 {
 	switch {
 	case s.backward:
 		return uint32(s.ringSize) // nobody waits for it
 	case s.opts.NoBuffering:
 		return 1
-	case s.opts.WakeBytes > 0:
-		return uint32(min(s.opts.WakeBytes, s.ringSize/4))
+	case s.opts.WakeupWatermark > 0:
+		return uint32(min(s.opts.WakeupWatermark, s.ringSize/4))
 	}
 	return uint32(s.ringSize / 4)
 }
 
-// The sizes of a chosen ring with the privilege to lock memory.
+// Sizes for chooseRingSize with the privilege to lock memory, in bytes.
 const (
 	leastRing       = 8 << 20
 	greatestRing    = 32 << 20
 	defaultAllRings = 256 << 20
 )
 
-// stormRate is how many samples per second and CPU a probe in a hot function
-// makes. With a copy of the stack 8 MiB hold 10 ms of them, which is less than a
-// reader may have to wait for a busy CPU.
+// stormRate is how many samples per second and CPU a probe in a hot function makes. If they
+// have copies of the stack, 8 MiB hold 10 ms of them. A reader may wait longer than that for
+// a busy CPU.
 const stormRate = 1_000_000
 
 // chooseRingSize returns how many bytes each ring should have: a power of two
@@ -96,8 +95,8 @@ func (s *Session) chooseRingSize() int {
 	return max(page, min(size, powerOfTwo(defaultAllRings/len(s.cpus))))
 }
 
-// smallerRing halves the size of the rings after the kernel refused one, or
-// explains that there is nothing left to halve.
+// smallerRing halves s.ringSize after the kernel refused to map a ring with err. It returns an
+// *OpenError if a smaller ring would not help.
 func (s *Session) smallerRing(err error) error {
 	page := os.Getpagesize()
 	refused := errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOMEM)
@@ -111,7 +110,7 @@ func (s *Session) smallerRing(err error) error {
 			"raise it or ulimit -l, end another profiler, or run as root", readSysctl("perf_event_mlock_kb"))}
 }
 
-// powerOfTwo rounds n down.
+// powerOfTwo rounds n down to a power of two, or to 0.
 func powerOfTwo(n int) int {
 	if n <= 0 {
 		return 0
@@ -138,7 +137,7 @@ func mayLockMemory() bool {
 	return capable(unix.CAP_IPC_LOCK)
 }
 
-// capable tells whether the caller has a capability (capabilities(7)).
+// capable reports whether the caller has a capability (capabilities(7)).
 func capable(capability int) bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

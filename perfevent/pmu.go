@@ -17,8 +17,8 @@ import (
 // ("event=0x3c"), or a field alone, which stands for the value 1. A later term
 // overrides an earlier one.
 //
-// The error says whether the PMU, the event or the field is unknown, and lists
-// what the PMU knows. A PMU that is absent gives an error that is ErrNoEvent.
+// The error says whether the PMU, the event or the field is unknown, and lists the known ones.
+// It is ErrNoEvent if the kernel does not have the PMU.
 func Dynamic(pmu string, terms ...string) (Event, error) {
 	return dynamic(os.DirFS("/sys/bus/event_source/devices"), pmu, terms)
 }

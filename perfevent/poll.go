@@ -16,14 +16,14 @@ const pollTimeout = 200 * time.Millisecond
 // poller waits for any ring to reach its watermark, for a process to end, or
 // for a call of wake.
 //
-// The epoll descriptor is itself waited for by Go's network poller. A goroutine
-// in epoll_wait(2) looks busy to the runtime, whose monitor thread then wakes up
-// every few microseconds: a fifth of what a profile of ten seconds cost.
+// Go's network poller waits for the epoll descriptor. A goroutine in epoll_wait(2) would look
+// busy to the runtime, whose monitor thread would then wake up every few microseconds. That
+// was a fifth of the cost of a ten-second profile.
 type poller struct {
 	file  *os.File // the epoll descriptor
 	epoll syscall.RawConn
-	event *os.File      // an eventfd: a late wake must not write to what has its number next
-	most  time.Duration // that a wait takes
+	event *os.File      // an eventfd; a File, so that a late wake can't write to a reused descriptor
+	most  time.Duration // the longest wait
 }
 
 func newPoller() (poller, error) {
@@ -43,16 +43,16 @@ func newPoller() (poller, error) {
 		return poller{}, errors.Join(fmt.Errorf("create eventfd: %w", err), p.close())
 	}
 	p.event = os.NewFile(uintptr(event), "eventfd")
-	// Each write is an edge, so that nobody needs to empty the counter.
+	// Edge-triggered: each write is an edge, so nobody needs to read the counter.
 	if err := p.add(event, unix.EPOLLIN|unix.EPOLLET); err != nil {
 		return poller{}, errors.Join(err, p.close())
 	}
 	return p, nil
 }
 
-// addRing adds the event that owns a ring. It is edge-triggered: an event whose
-// thread has ended is in a constant hang-up, while the ring goes on for others
-// and its watermark still wakes the event's pollers.
+// addRing adds the event that owns a ring. It is edge-triggered because an event whose thread
+// has ended reports a hang-up all the time. Other events still write to its ring, whose
+// watermark still wakes the pollers of that event.
 func (p poller) addRing(fd int) error { return p.add(fd, unix.EPOLLIN|unix.EPOLLET) }
 
 func (p poller) add(fd int, events uint32) error {
@@ -79,16 +79,16 @@ func (p poller) control(op, fd int, events uint32) error {
 	return errors.Join(err, ctlErr)
 }
 
-// wait returns when there is something to do, or when the most that it may take is over. What it is
-// the caller finds out by itself.
+// wait returns when a ring or a process is ready, when wake is called, or when p.most has passed.
+// It does not say which.
 func (p poller) wait() error {
 	_, err := p.waitFor(p.most)
 	return err
 }
 
-// waitFor is wait with another bound. It reports whether something has ended the wait before.
-func (p poller) waitFor(most time.Duration) (woken bool, err error) {
-	if err := p.file.SetReadDeadline(time.Now().Add(most)); err != nil {
+// waitFor is wait with another timeout. It reports whether something ended the wait early.
+func (p poller) waitFor(timeout time.Duration) (woken bool, err error) {
+	if err := p.file.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		return false, err
 	}
 	var events [8]unix.EpollEvent
@@ -98,9 +98,9 @@ func (p poller) waitFor(most time.Duration) (woken bool, err error) {
 	err = p.epoll.Read(func(epoll uintptr) bool {
 		n, waitErr = unix.EpollWait(int(epoll), events[:], 0)
 		ready := again || n > 0 || waitErr != nil && waitErr != unix.EINTR
-		// A second call says that the network poller has seen a ring ready. It
-		// asked the ring to know that, and a ring tells it once only
-		// (perf_poll in kernel/events/core.c): there may be nothing left to see.
+		// A second call means that the network poller has seen a ring ready. A
+		// ring reports that only once (perf_poll in kernel/events/core.c), so
+		// epoll may report nothing now.
 		again = true
 		return ready
 	})
@@ -114,8 +114,8 @@ func (p poller) waitFor(most time.Duration) (woken bool, err error) {
 	return woken, errors.Join(err, waitErr)
 }
 
-// waitHere is wait on the caller's own thread, which takes half as long to come
-// back and costs the runtime's monitor.
+// waitHere is wait, but blocks the caller's thread. It returns in half the time, but makes the
+// runtime's monitor thread busy: see poller.
 func (p poller) waitHere() error {
 	var events [8]unix.EpollEvent
 	var waitErr error

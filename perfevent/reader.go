@@ -2,51 +2,49 @@ package perfevent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
-// Reader has the records of a session pass stages of the caller's on their way from the
-// rings to its function. The zero value has none.
+// Reader reads a session's records with optional hooks of the caller. The zero value reads as
+// Session.Read does.
 type Reader struct {
-	// Unordered, unless nil, is offered every record as soon as it can be, each CPU's
-	// in their order and long before it is handed on in the order of time. It is called
-	// on the goroutine that reads the rings and must not block. It is offered records
-	// that turn out not to be the target's, too. Options.NoBuffering makes it soon.
+	// Unordered, if not nil, is called with every record as early as possible, in the order
+	// of each CPU's ring. When a record is handed on in time order, Unordered has seen all
+	// records up to a millisecond later. It also sees records that are dropped later because
+	// they are not the target's. It runs on the goroutine that reads the rings and must not
+	// block. Options.NoBuffering makes it earlier.
 	Unordered func(Record)
 
-	// Raw, unless nil, is offered the bytes of every record that goes to the caller's
-	// function, before it does, as the kernel wrote them: what a Decoder with the
-	// session's Events decodes again. They are valid until Raw returns. It is called on
-	// the goroutine that reads the rings and must not block.
+	// Raw, if not nil, is called with the bytes of every record before the record goes to
+	// the caller's function. They are as the kernel wrote them, so a Decoder made from
+	// Session.Events can decode them. They are valid until Raw returns. Raw runs on the
+	// goroutine that reads the rings and must not block.
 	Raw func(record []byte)
 
-	// Spool bounds the bytes of records that wait in memory while the caller's function
-	// is held up; the rings are then read on a goroutine of their own, which copies
-	// the records. 0 hands them on in place: a function that takes longer than
-	// the rings last loses records.
+	// Spool bounds the bytes of records that wait in memory while the caller's function is
+	// busy. A separate goroutine then reads the rings and copies the records. If Spool is 0,
+	// records are handed on in place, and are lost when the function is so slow that a ring
+	// fills up.
 	Spool int
-	// BeforeSpool, unless nil, is offered records where they lie in the ring, before
-	// they are copied to the spool; true says that the record is done with. With next
-	// all records before it have been handled; else it is a sample, and nothing but
-	// samples waits in the spool. It is called on the goroutine that reads the rings,
-	// at times while the caller's function runs, and must not block. It is for what the
-	// caller has had the like of: copies are most of what a storm of samples costs its
-	// reader.
+	// BeforeSpool, if not nil, is called with a record in the ring before it is copied to the
+	// spool. It returns true if the record needs no further handling. If next is true, all
+	// earlier records have been handled. Otherwise the record is a sample, and only samples
+	// wait in the spool. It runs on the goroutine that reads the rings, maybe while the
+	// caller's function runs, and must not block. It is for samples that the caller can handle
+	// quickly: in a storm of samples, copying is most of the reader's cost.
 	BeforeSpool func(record Record, next bool) bool
 
-	// AnyOrder hands on the records of each ring as soon as they are there, ring after ring,
-	// in place of the order of time. It is for a caller to whom the order does not matter.
+	// AnyOrder hands on the records ring after ring as soon as they are there, instead of in
+	// time order.
 	AnyOrder bool
 
-	// Round, unless nil, is called about every fifth of a second,
-	// between records: all records of times before the one given
-	// (CLOCK_MONOTONIC, nanoseconds) have been handed on. So a caller can
-	// close an interval of time in which nothing happened.
+	// Round, if not nil, is called about five times a second, between records. All records
+	// with times below before (CLOCK_MONOTONIC, nanoseconds) have been handed on. So a
+	// caller can close an interval in which nothing happened.
 	Round func(before uint64)
 }
 
-// Read is Session.Read by way of the reader's stages.
+// Read is Session.Read with the reader's hooks.
 func (r *Reader) Read(ctx context.Context, s *Session, handle func(Record) error) error {
 	if r.Spool > 0 {
 		return r.readSpooled(ctx, s, handle)
@@ -70,7 +68,7 @@ func (r *Reader) read(ctx context.Context, s *Session, handle func(Record) error
 		s.merge.halfFull = thread.set
 	}
 	wait := func(float64) error { return s.poll.wait() }
-	if s.opts.Shared {
+	if s.opts.SharedRings {
 		wait = s.shared.wait
 	}
 	if r.Unordered != nil {
@@ -95,7 +93,7 @@ func (r *Reader) read(ctx context.Context, s *Session, handle func(Record) error
 			return fmt.Errorf("change to a larger copy of the stack: %w", err)
 		}
 		if s.merge.pressed() {
-			continue // a ring says only once that it is a quarter full, and did so meanwhile
+			continue // a ring reports only once that it is a quarter full, and has done so
 		}
 		if err := wait(used); err != nil {
 			return fmt.Errorf("wait for records: %w", err)
@@ -107,107 +105,63 @@ func (r *Reader) read(ctx context.Context, s *Session, handle func(Record) error
 	return s.merge.round(true, receive)
 }
 
-// errHandlerStopped ends the reading of the rings when the handler has failed.
-var errHandlerStopped = errors.New("the handler has stopped")
+// stage is a step on a record's way from the decoder to the caller. It returns the record, or
+// nil to drop it. A stage that drops a sample counts it in its Account.
+type stage func(*Session, Record) Record
 
-// readSpooled reads the rings on a goroutine of its own and handles the records
-// on the caller's.
-func (r *Reader) readSpooled(ctx context.Context, s *Session, handle func(Record) error) error {
-	spool := newSpool(r.Spool)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() {
-		var thread niceThread
-		defer thread.set(false)
-		s.merge.halfFull = thread.set
-		err := r.fillSpool(ctx, s, spool)
-		spool.end()
-		done <- err
-	}()
-	handleErr := r.emptySpool(spool, handle)
-	if handleErr != nil {
-		spool.stop()
-		cancel()
+// compose sets the stages that the session's target and events need. It is called when the
+// events are open, and again when a growth adds events. Samples have a shorter list of their
+// own because they are most of all records.
+func (s *Session) compose() {
+	s.ofSamples, s.ofOthers = nil, []stage{(*Session).countLosses}
+	if s.filter.active() {
+		s.ofSamples = append(s.ofSamples, (*Session).keepTarget)
+		s.ofOthers = append(s.ofOthers, (*Session).keepTarget)
 	}
-	readErr := <-done
-	if handleErr != nil {
-		return handleErr
+	if s.children != nil {
+		s.ofOthers = append(s.ofOthers, (*Session).followChildren)
 	}
-	return readErr
+	if s.duplicates.ambiguous || len(s.grow.sets) > 0 {
+		s.ofSamples = append(s.ofSamples, (*Session).dropDuplicates)
+		s.ofOthers = append(s.ofOthers, (*Session).dropDuplicates)
+	}
+	if len(s.kernelCounts) > 0 {
+		s.ofSamples = append(s.ofSamples, (*Session).notePassing)
+	}
+	if s.descent != nil {
+		s.ofSamples = append(s.ofSamples, (*Session).keepDescent)
+		s.ofOthers = append(s.ofOthers, (*Session).followDescent)
+	}
 }
 
-// fillSpool copies all records into batches. There is no batch to copy into once
-// the handler has stopped.
-func (r *Reader) fillSpool(ctx context.Context, s *Session, spool *spool) error {
-	current := spool.get()
-	pass := func(before uint64) {
-		current.before = before
-		spool.put(current)
-		current = spool.get()
-	}
-	last, trim := uint64(0), uint64(0)
-	err := r.read(ctx, s, func(record Record) error {
-		if current == nil {
-			return errHandlerStopped
-		}
-		if r.BeforeSpool != nil && r.beforeSpool(spool, record) {
-			return nil
-		}
-		spool.waiting.Add(1)
-		if current.add(record) {
-			spool.others.Add(1)
-		}
-		if current.full() {
-			pass(0)
+// receive decodes one record and passes it through the stages to the caller.
+func (s *Session) receive(b []byte, handle func(Record) error) error {
+	rec, err := s.dec.Decode(b)
+	if err != nil {
+		if err == ErrUnknownRecord {
+			s.stats.Unknown++
+		} else {
+			s.stats.Malformed++
 		}
 		return nil
-	}, func(before uint64) {
-		if now := Now(); now >= trim {
-			spool.trim()
-			trim = now + trimEvery
-		}
-		later := r.Round != nil && before != last
-		if current != nil && (later || len(current.records) > 0) {
-			pass(before)
-			last = before
-		}
-	})
-	if current != nil {
-		spool.put(current)
 	}
-	return err
-}
-
-// beforeSpool offers a record to BeforeSpool, unless what waits must be handled before.
-func (r *Reader) beforeSpool(spool *spool, record Record) bool {
-	next := spool.waiting.Load() == 0
-	if !next {
-		if _, ok := record.(*Sample); !ok || spool.others.Load() > 0 {
-			return false
-		}
+	sample, ok := rec.(*Sample)
+	stages := s.ofOthers
+	if ok {
+		stages = s.ofSamples
 	}
-	return r.BeforeSpool(record, next)
-}
-
-// emptySpool handles the records of all batches.
-func (r *Reader) emptySpool(spool *spool, handle func(Record) error) error {
-	var thread niceThread
-	defer thread.set(false)
-	for {
-		thread.set(spool.pressed())
-		b := spool.take()
-		if b == nil {
+	for _, stage := range stages {
+		if rec = stage(s, rec); rec == nil {
 			return nil
 		}
-		for _, record := range b.records {
-			if err := handle(record); err != nil {
-				return err
-			}
-		}
-		if b.before > 0 && r.Round != nil {
-			r.Round(b.before)
-		}
-		spool.recycle(b)
 	}
+	if ok {
+		account := &s.accounts[sample.Sampling]
+		account.Received++
+		account.Weight += sample.Period
+	}
+	if s.raw != nil {
+		s.raw(b)
+	}
+	return handle(rec)
 }

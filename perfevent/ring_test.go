@@ -3,6 +3,7 @@ package perfevent
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -190,4 +191,104 @@ func TestRingGoesOnAfterMalformedData(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Records are seen once each, in the ring's own order, whatever of them has been
+// handed on by then, and also around the ring's end.
+func TestRecordsAreSeenOnceBeforeTheyAreHandedOn(t *testing.T) {
+	f := newFakeRing(512, 3*512+400)
+	var seen []uint64
+	see := func(b []byte) {
+		record, err := testDecoder(0).Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, record.Common().Time)
+	}
+	look := func() {
+		f.snapshot()
+		f.scan(see)
+	}
+	look()
+	f.write(smallSample(7))
+	f.write(smallSample(5)) // of an interrupt, written later
+	look()
+	look()
+	f.write(comm(9, "name"))
+	if got := f.times(); !slices.Equal(got, []uint64{5, 7, 9}) {
+		t.Errorf("handed on %d", got)
+	}
+	// What was handed on without having been seen is gone.
+	for time := uint64(10); time < 30; time++ {
+		if !f.write(smallSample(time)) {
+			t.Fatal("the test's ring is too small")
+		}
+		look()
+		if time%3 == 0 {
+			f.times()
+		}
+	}
+	want := []uint64{7, 5}
+	for time := uint64(10); time < 30; time++ {
+		want = append(want, time)
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("seen %d\nwant %d", seen, want)
+	}
+}
+
+func TestSizesThatMakeNoSenseEndTheLook(t *testing.T) {
+	f := newFakeRing(512, 0)
+	f.write(smallSample(1))
+	bad := smallSample(2)
+	bad[6], bad[7] = 3, 0
+	f.write(bad)
+	f.write(smallSample(3))
+	n := 0
+	f.snapshot()
+	f.scan(func([]byte) { n++ })
+	f.scan(func([]byte) { n++ })
+	if n != 1 {
+		t.Errorf("%d records are seen, want 1", n)
+	}
+}
+
+func FuzzRing(f *testing.F) {
+	three := append(append(smallSample(1), comm(3, "name")...), smallSample(2)...)
+	f.Add(uint16(0), three)
+	f.Add(uint16(4000), three)
+	f.Add(uint16(8), append(record(1, 0, nil), three...))
+	f.Fuzz(func(t *testing.T, start uint16, content []byte) {
+		const size = 4096
+		content = content[:min(len(content), size)&^7]
+		fake := newFakeRing(size, uint64(start)&^7)
+		if !fake.write(content) {
+			t.Fatal("the content does not fit")
+		}
+		fake.snapshot()
+		d := testDecoder(unix.PERF_SAMPLE_CALLCHAIN)
+		taken := uint64(0)
+		for e := fake.peek(); e != nil; e = fake.peek() {
+			b := fake.bytes(e)
+			if uint32(len(b)) != e.size {
+				t.Fatalf("a record of %d bytes reads as %d", e.size, len(b))
+			}
+			taken += uint64(len(b))
+			if rec, err := d.Decode(b); err == nil && rec.Common().Time != e.time {
+				t.Errorf("the ring says time %d, the decoder %d", e.time, rec.Common().Time)
+			}
+			fake.take()
+			fake.release()
+			if fake.tailWord > fake.headWord || fake.headWord-fake.tailWord > uint64(len(content)) {
+				t.Fatalf("tail %d, head %d", fake.tailWord, fake.headWord)
+			}
+		}
+		fake.release()
+		if fake.tailWord != fake.headWord {
+			t.Errorf("%d bytes were not given back", fake.headWord-fake.tailWord)
+		}
+		if taken > uint64(len(content)) {
+			t.Errorf("%d bytes of records in %d bytes", taken, len(content))
+		}
+	})
 }

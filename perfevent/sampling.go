@@ -14,9 +14,9 @@ type CallchainMode struct {
 	Kernel, User bool
 }
 
-// Sampling is one event of a session and what each of its samples carries.
-// Every sample has its IP, PID, TID, CPU and time; the rest is asked for here,
-// and costs ring space and time in the sampled program.
+// Sampling is one event of a session, and the fields that each of its samples carries. Every
+// sample has its IP, PID, TID, CPU and time. Other fields must be requested here, and cost ring
+// space and time in the sampled program.
 type Sampling struct {
 	Event Event
 
@@ -29,7 +29,7 @@ type Sampling struct {
 	ExcludeUser   bool // nothing that happens in user mode
 	ExcludeKernel bool // nothing that happens in the kernel; needed by users without privileges
 	ExcludeIdle   bool // nothing while the CPU's idle task runs
-	ExcludeGuest  bool // nothing that a virtual machine on this host does, as perf leaves it out
+	ExcludeGuest  bool // nothing that a virtual machine on this host does; perf excludes it too
 
 	Callchain CallchainMode
 	// MaxStack is the greatest number of frames in a callchain; 0 means the
@@ -46,9 +46,10 @@ type Sampling struct {
 	// up: a multiple of 8, at most MaxUserStack; 0 copies none.
 	UserStack uint32
 
-	// Unweighted says of a tracepoint with a Period of 1 that each hit counts as one, which
-	// is so of all but sched_stat_runtime and its like. The samples leave out their period.
-	Unweighted bool
+	// UnitWeight says that each hit of a tracepoint with a Period of 1 counts as one. That is
+	// true of all tracepoints but a few, such as sched_stat_runtime, whose hits have a weight in
+	// nanoseconds. The samples then do not carry their period.
+	UnitWeight bool
 
 	Addr   bool // the address the event is about, such as a page fault's
 	Raw    bool // a tracepoint's fields, as its tracefs format file describes them
@@ -56,33 +57,31 @@ type Sampling struct {
 
 	// Filter is a condition on a tracepoint's fields that the kernel checks
 	// before it makes a sample (Documentation/trace/events.rst, section
-	// "Event filtering"); "" lets all through. A Uprobe has no fields to ask, but COMM and CPU.
+	// "Event filtering"); "" lets all through. A Uprobe has only the fields COMM and CPU.
 	Filter string
-	// CountRest counts the hits that Filter keeps out: Account.Rest. A hit costs as much
-	// again, where it is kept out.
-	CountRest bool
+	// CountRejected counts the hits that Filter rejects: see Account.Rejected. It doubles what
+	// a rejected hit costs.
+	CountRejected bool
 
-	// SystemWide samples the whole system, whatever the target is: what the target
-	// began and others end. It needs the privileges of System.
+	// SystemWide samples the whole system, whatever the target is. It is for work that the
+	// target starts and another process ends. It needs the privileges of System.
 	SystemWide bool
 
-	// ByCPU samples each CPU, and keeps the samples of the target's processes and of the
-	// children that they have from now on, where the target is processes, the caller has
-	// the privileges of System, and the samples of others on all CPUs would take less than
-	// 256 MiB a second. Else the events are inherited, and each child begins
-	// a new period: one that runs for less than a period has no sample. Session.Inherits
-	// says which it is. It is for samplings by time or by a Period above 1.
+	// ByCPU prefers events on CPUs to events on the target's threads. An inherited event
+	// starts a new period in each child, so a child that runs for less than a period gets no
+	// sample. Events on CPUs also sample other processes, whose samples are dropped. They
+	// need the privileges of System and a target of processes. They are not used if samples
+	// of other processes could exceed 256 MiB a second. Session.Inherits says which it is.
+	// ByCPU is for time-based samplings, or for a Period above 1.
 	ByCPU bool
 
-	// Soon wakes the reader at each sample, for Reader.Unordered, in place of a ring that
-	// is a quarter full: see Options.NoBuffering for what that costs.
-	Soon bool
-	// SoonEvery has a Soon sampling wake the reader at each so many samples of a ring; 0 is
-	// each. See Session.WakeEvery.
-	SoonEvery uint32
+	// WakeupEvents is perf_event_attr's wakeup_events: 1 wakes the reader at every sample,
+	// n at every n-th sample of a ring. 0 wakes it when the ring holds
+	// Options.WakeupWatermark bytes. Options.NoBuffering says what a wakeup costs.
+	WakeupEvents uint32
 
-	// UserProbe says that the event is a probe of user code, whose instruction the kernel
-	// carries out or steps over once it has made the sample. Package near must know.
+	// UserProbe says that the event is a probe of user code: the kernel emulates or
+	// single-steps the probed instruction after it takes the sample. Package helper uses it.
 	UserProbe bool
 
 	// PreciseIP is how close to the event the IP must be, 0 (any distance) to
@@ -90,12 +89,11 @@ type Sampling struct {
 	PreciseIP uint8
 }
 
-// MaxUserStack is the greatest Sampling.UserStack. A record's size is a 16 bit
-// field that all of a sample must fit in; the kernel cuts the copy of the stack
-// so that the rest always does.
+// MaxUserStack is the greatest Sampling.UserStack. A record's size is a 16-bit field. The
+// kernel cuts the copy of the stack if the sample would be larger.
 const MaxUserStack = 65528
 
-// validate rejects what the kernel would answer with a bare EINVAL.
+// validate rejects settings that the kernel would refuse with a bare EINVAL.
 func (s *Sampling) validate() error {
 	switch {
 	case (s.Period == 0) == (s.Frequency == 0):
@@ -110,19 +108,17 @@ func (s *Sampling) validate() error {
 	return nil
 }
 
-// carriesPeriod reports whether samples carry their own period. A software
-// event or tracepoint with a period above 1 must not ask for it: the kernel
-// would then make every single event a sample (perf_swevent_event in
-// kernel/events/core.c). With a period of 1 that same rule is wanted: it makes
-// a tracepoint with a weight, such as sched_stat_runtime, one sample of that
-// weight and not one sample per nanosecond.
+// carriesPeriod reports whether samples carry their own period. A software event or tracepoint
+// with a period above 1 must not request it: the kernel would then make every hit a sample
+// (perf_swevent_event in kernel/events/core.c). With a period of 1, that rule helps: a hit of
+// weight n, such as sched_stat_runtime's n nanoseconds, makes one sample instead of n.
 func (s *Sampling) carriesPeriod() bool {
-	return s.Frequency > 0 || s.Period == 1 && !s.Unweighted
+	return s.Frequency > 0 || s.Period == 1 && !s.UnitWeight
 }
 
-// exact reports whether every single event is a sample, so that the numbers
-// must add up. Clocks count nanoseconds; context-switches also counts switches
-// of the idle task, which it never samples.
+// exact reports whether every hit makes a sample, so that the numbers of the Account must add
+// up. Clocks count nanoseconds instead, and context-switches also counts switches of the idle
+// task, which it never samples.
 func (s *Sampling) exact() bool {
 	if s.Period != 1 {
 		return false
@@ -139,18 +135,17 @@ func (s *Sampling) exact() bool {
 	return true
 }
 
-// isShared reports whether the event is one of those whose samples may carry
-// the id of another event. The kernel prepares one set of data for all events
-// on a CPU that a page fault, context switch or the like hits, whosever they
-// are. Newer kernels (seen on 6.18) fill in each field once only, since
-// perf_prepare_sample skips what data.sample_flags has, and the id is among
-// them: every event's sample then carries the id, the time and the callchain of
-// the first. Clocks and tracepoints start afresh for each event.
+// isShared reports whether the event's samples may carry the id of another event. When a page
+// fault, context switch or the like hits several events on a CPU, the kernel prepares one set
+// of data for all of them, even if they belong to different programs. Newer kernels (seen on
+// 6.18) fill in each field only once, because perf_prepare_sample skips the fields in
+// data.sample_flags. So each event's sample carries the id, the time and the callchain of the
+// first event. For clocks and tracepoints, the kernel prepares new data for each event.
 func (s *Sampling) isShared() bool {
 	return isShared(uint32(s.Event.attr.Type), s.Event.attr.Config)
 }
 
-// isShared is Sampling.isShared of an event's type and config.
+// isShared is Sampling.isShared, given an event's type and config.
 func isShared(kind uint32, config uint64) bool {
 	return kind == unix.PERF_TYPE_SOFTWARE && config != unix.PERF_COUNT_SW_CPU_CLOCK && config != unix.PERF_COUNT_SW_TASK_CLOCK
 }

@@ -4,12 +4,91 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// SideBand says which records about processes a session has in addition to its samples.
+type SideBand uint8
+
+// The choices of records about processes.
+const (
+	// SideBandAll is names, births, ends, mappings, namespaces and control groups:
+	// everything that naming the frames of a stack needs.
+	SideBandAll SideBand = iota
+	// SideBandNames is names, births and ends of threads only. It is for tracers that show
+	// no stacks: they get no record for every library that a program maps.
+	SideBandNames
+)
+
+// Options configure a session as a whole. The zero value is right for most callers.
+type Options struct {
+	// RingBytes is the size of each CPU's ring. It is rounded down to a power of two of
+	// pages. 0 chooses a size:
+	//
+	//   - for an ordinary user, what he may lock (kernel.perf_event_mlock_kb)
+	//   - with the privilege to lock more, room for half a second of samples, from 8 MiB to
+	//     32 MiB, and at most 256 MiB for all rings. If every hit is a sample with a copy of
+	//     the stack, a ring has 32 MiB.
+	RingBytes int
+
+	// WakeupWatermark is perf_event_attr's wakeup_watermark: how many bytes of records in a
+	// ring wake the reader. 0 means a quarter of the ring, which is also the maximum.
+	WakeupWatermark int
+
+	SideBand SideBand
+	// Switches, if not nil, requests records of the target's context switches: *Switch.
+	Switches *Switches
+
+	// ExternalReader says that another process reads the rings (see RingFiles) and Read is
+	// never called. A ring reports new records only once, so nothing here may wait for it.
+	ExternalReader bool
+
+	// SharedRings says that a second reader may follow the rings (RingFiles, CPURing.Follow).
+	// Read looks at the rings every 20 ms. If a sampling has a Period of 1, Read looks every 2 ms
+	// while records fill more than 1/64 of a ring, and a first record wakes it. LetFollow ends
+	// that: from then on the rings wake the second reader.
+	SharedRings bool
+
+	// MaxDelay is how long Read leaves records in a ring that has not reached WakeupWatermark.
+	// 0 means 200 ms.
+	MaxDelay time.Duration
+
+	// ExcludeCPUs are CPUs on which no events are opened, for example NohzFullCPUs.
+	ExcludeCPUs []int
+
+	// Recent leaves room for OpenRecent in the memory that an ordinary user may lock.
+	Recent bool
+
+	// NoBuffering wakes the reader for every record instead of when a ring is a quarter full,
+	// as perf record --no-buffering does. A wakeup takes a few microseconds of the program
+	// that makes the record. With CAP_SYS_NICE, the reader is a real-time thread while it
+	// has little to do. It occupies one of GOMAXPROCS.
+	NoBuffering bool
+
+	// Logger gets warnings about what was left out; nil discards them.
+	Logger *slog.Logger
+}
+
+// Switches says which context switches are recorded, and when.
+type Switches struct {
+	CPUs []int // record only switches on these; nil means all
+	// Sampled makes the first sampling's event record the switches. They then come only
+	// while it is enabled, and a Recent has them too.
+	Sampled bool
+}
+
+func (o *Options) logger() *slog.Logger {
+	if o.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Logger
+}
 
 // Session is a set of samplings on one target: the open events, one ring for
 // each CPU, and the way from the rings to the caller. Close frees it.
@@ -25,54 +104,46 @@ type Session struct {
 	cpus     []int
 	events   []attached
 	rings    []mappedRing
-	watched  []watched // what Read ends with
+	watched  []watched // Read ends when all of these have ended
 	format   uint64    // read_format of all events
 	dropped  uint64    // side-band bits that this kernel does not know
 	swapped  bool      // this kernel does not know keepsContexts
 	counting bool      // for Counters: events that make no samples, no rings, no side-band
-	// samplesOnly: no side-band, for openGrowth.
+	// samplesOnly: no side-band, for openGrowth and OpenRecent.
 	samplesOnly bool
-	only        []int // of the samplings, the ones that have events; nil is all
-	backward    bool  // for Recent: rings that are written over
+	only        []int // indexes of the samplings to open; nil means all
+	backward    bool  // for OpenRecent: rings that the kernel overwrites
 	ringSize    int   // bytes of the next ring to be mapped
 
 	poll   poller
-	shared sharedRings // of Options.Shared
+	shared sharedRings // of Options.SharedRings
 	merge  merger
 	dec    Decoder
 	raw    func(record []byte) // Reader.Raw
 	grow   growing
 	since  atomic.Uint64 // EnabledSince
-	apart  []apart       // of CountApart
+
+	kernelCounts []kernelCount // of CountInKernel
 
 	ofSamples  []stage
 	ofOthers   []stage
 	filter     pidFilter
-	byCPU      bool     // samplings of Sampling.ByCPU watch the CPUs
-	descent    *descent // of a process target with such samplings and others; else nil
+	byCPU      bool     // samplings with Sampling.ByCPU watch CPUs: see canGoByCPU
+	descent    *descent // for a process target with such samplings and other ones; else nil
 	duplicates duplicates
-	children   children // of a process target whose events are inherited, else nil
+	children   children // for a process target whose events are inherited; else nil
 
 	accounts []Account
 	stats    Stats
 	closed   sync.Once
 }
 
-// attached is one open event.
-type attached struct {
-	fd  int
-	id  uint64
-	cpu int // anyCPU where it follows a thread
-	eventInfo
-}
-
-// Open opens every sampling on the target, disabled. Records about processes
-// (all but samples) are recorded from here on, so that a reading of /proc that
-// begins after Open leaves no gap to them.
+// Open opens every sampling on the target, disabled. Records about processes (all but samples)
+// start here, so a caller that reads /proc after Open misses nothing.
 //
-// The order of samplings is kept: Sample.Sampling and Accounts refer to it. An
-// error is an *OpenError when the kernel refused. A Started command is then
-// still held, so that the caller can try with other samplings, or Kill it.
+// Sample.Sampling and Accounts refer to the order of samplings. The error is an *OpenError if
+// the kernel refuses an event. A Started command then stays held, so that the caller can try
+// other samplings, or Kill it.
 func Open(target Target, samplings []Sampling, opts Options) (*Session, error) {
 	s := &Session{target: target, samplings: samplings, opts: opts,
 		accounts: make([]Account, len(samplings))}
@@ -92,7 +163,7 @@ func (s *Session) open() error {
 	if s.cpus, err = onlineCPUs(); err != nil {
 		return err
 	}
-	s.cpus = slices.DeleteFunc(s.cpus, func(cpu int) bool { return slices.Contains(s.opts.Without, cpu) })
+	s.cpus = slices.DeleteFunc(s.cpus, func(cpu int) bool { return slices.Contains(s.opts.ExcludeCPUs, cpu) })
 	if len(s.cpus) == 0 {
 		return errors.New("no CPU is left to watch")
 	}
@@ -101,8 +172,8 @@ func (s *Session) open() error {
 	if s.poll, err = newPoller(); err != nil {
 		return err
 	}
-	if s.opts.Within > 0 {
-		s.poll.most = s.opts.Within
+	if s.opts.MaxDelay > 0 {
+		s.poll.most = s.opts.MaxDelay
 	}
 	if err := s.attach(); err != nil {
 		return err
@@ -123,10 +194,10 @@ func (s *Session) open() error {
 		}
 		s.merge.rings = append(s.merge.rings, s.rings[i].ring)
 		switch {
-		case s.opts.HandOver:
+		case s.opts.ExternalReader:
 			continue
-		case s.opts.Shared:
-			if slices.ContainsFunc(s.samplings, isEachHit) { // others come at a rate that is known
+		case s.opts.SharedRings:
+			if slices.ContainsFunc(s.samplings, isEachHit) { // other samples come at a known rate
 				s.shared.fds = append(s.shared.fds, s.rings[i].fd)
 			}
 			continue
@@ -141,26 +212,6 @@ func (s *Session) open() error {
 // isEachHit reports whether each hit of a sampling's event is a sample.
 func isEachHit(s Sampling) bool { return s.Period == 1 }
 
-// nameLayouts tells the decoder what samples look like, and which are whose.
-func (s *Session) nameLayouts() {
-	attrs := make([]unix.PerfEventAttr, len(s.samplings))
-	for i := range s.samplings {
-		attrs[i] = sampleAttr(&s.samplings[i], false, 0, 0)
-	}
-	s.dec = newDecoder(attrs)
-	s.nameEvents()
-}
-
-// nameEvents tells the decoder what the events' ids stand for.
-func (s *Session) nameEvents() {
-	ids := make([]uint64, len(s.events))
-	infos := make([]eventInfo, len(s.events))
-	for i, e := range s.events {
-		ids[i], infos[i] = e.id, e.eventInfo
-	}
-	s.dec.events = newEventTable(ids, infos)
-}
-
 // Enable starts all samplings. If the target is a Started command, it runs from
 // now on.
 func (s *Session) Enable() error {
@@ -173,8 +224,8 @@ func (s *Session) Enable() error {
 	return nil
 }
 
-// Start lets a Started command run without its being sampled: Enable may come later,
-// and again after Disable. For other targets it does nothing.
+// Start lets a Started command run before it is sampled. Enable may be called later, also after
+// a Disable. For other targets Start does nothing.
 func (s *Session) Start() error {
 	if s.target.command == nil {
 		return nil
@@ -182,8 +233,8 @@ func (s *Session) Start() error {
 	return s.target.command.release()
 }
 
-// Disable stops all samplings. Read goes on with what is in the rings, and
-// records about processes still come.
+// Disable stops all samplings. Read still hands on the samples in the rings, and new records
+// about processes.
 func (s *Session) Disable() error {
 	if err := s.control(unix.PERF_EVENT_IOC_DISABLE); err != nil {
 		return fmt.Errorf("disable events: %w", err)
@@ -191,7 +242,7 @@ func (s *Session) Disable() error {
 	return nil
 }
 
-// Pause stops the samplings on one CPU until it is called with false. The session must
+// Pause stops the samplings on one CPU, or starts them again if pause is false. The session must
 // be enabled.
 func (s *Session) Pause(cpu int, pause bool) error {
 	request := uint(unix.PERF_EVENT_IOC_ENABLE)
@@ -207,8 +258,9 @@ func (s *Session) Pause(cpu int, pause bool) error {
 	return nil
 }
 
-// EnabledSince is when the last Enable had all samplings on (CLOCK_MONOTONIC in nanoseconds), or 0
-// if they are not, or Disable has begun to turn them off. It may be called from any goroutine.
+// EnabledSince returns when the last Enable had enabled all samplings (CLOCK_MONOTONIC in
+// nanoseconds). It returns 0 before that, and once Disable has started. It may be called from any
+// goroutine.
 func (s *Session) EnabledSince() uint64 { return s.since.Load() }
 
 func (s *Session) control(request uint) error {
@@ -218,8 +270,8 @@ func (s *Session) control(request uint) error {
 	s.grow.on = request == unix.PERF_EVENT_IOC_ENABLE
 	err := s.controlEvents(s.events, request)
 	if err == nil && s.target.kind == processTarget {
-		// Again, for a thread that is just being born to one whose event was not yet
-		// as it is to be, and that the first time does not see yet.
+		// Again: a thread that is being born may have inherited an event in its old
+		// state, and the first request may not reach its copy.
 		err = s.controlEvents(s.events, request)
 	}
 	if err == nil && s.grow.on {
@@ -240,19 +292,19 @@ func (s *Session) controlEvents(events []attached, request uint) error {
 	return nil
 }
 
-// Read hands on the records of all CPUs in time order until ctx is done or the
-// target is gone, then disables the samplings and hands on all that is left. A
-// target is gone when its processes (or threads) have ended; children that
-// outlive them do not keep it. The whole system never is.
+// Read calls handle with the records of all CPUs in time order until ctx is done or the target
+// is gone. Then it disables the samplings and hands on the remaining records. A target is gone
+// when its processes or threads have ended, even if their children live on. The whole system is
+// never gone.
 //
-// A record is valid until handle returns. An error of handle ends Read at once
-// and is returned; otherwise the error says that polling or disabling failed.
+// A record is valid until handle returns. If handle fails, Read immediately returns its error.
+// Any other error means that polling or disabling failed.
 func (s *Session) Read(ctx context.Context, handle func(Record) error) error {
 	return new(Reader).Read(ctx, s, handle)
 }
 
-// Close closes all events and unmaps the rings. A command that was never let
-// run is killed. Later calls do nothing.
+// Close closes all events and unmaps the rings. It kills a Started command that is still held.
+// Later calls do nothing.
 func (s *Session) Close() error {
 	err := error(nil)
 	s.closed.Do(func() {

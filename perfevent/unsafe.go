@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// words returns b as 64 bit words without copying; a rest of less than eight
-// bytes is left out. What rings hand out begins at a multiple of 8. Bytes from
-// elsewhere may not, and are copied.
+// words returns b as 64-bit words, without the last bytes that do not fill a word. It copies b only
+// if b does not start at a multiple of 8, which may be so for bytes that do not come from a ring.
 func words(b []byte) []uint64 {
 	if len(b) < 8 {
 		return nil
@@ -40,8 +39,7 @@ func mmapPage(mem []byte) *unix.PerfEventMmapPage {
 	return (*unix.PerfEventMmapPage)(unsafe.Pointer(unsafe.SliceData(mem)))
 }
 
-// addressOf returns where b begins, for an argument of the kernel that is an
-// integer. The caller pins b.
+// addressOf returns the address of b as an integer, for the kernel. The caller pins b.
 func addressOf(b []byte) uint64 {
 	return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
 }

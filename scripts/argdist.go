@@ -10,7 +10,7 @@ import (
 type distribution struct {
 	number    int // of the spec, in the names of its maps
 	histogram bool
-	point     *Point
+	point     *point
 	label     string
 	values    values
 	types     []string
@@ -40,12 +40,12 @@ func parseDistribution(spec string, histogram bool, library func(string) string)
 		place, rest = text[:i], strings.TrimPrefix(after, ":")
 	}
 	var err error
-	if d.point, err = ParsePoint(strings.TrimSpace(place), library); err != nil {
+	if d.point, err = parsePoint(strings.TrimSpace(place), library); err != nil {
 		return nil, err
 	}
 	fields := strings.SplitN(rest, ":", 3)
 	switch {
-	case rest == "" && d.point.AtReturn:
+	case rest == "" && d.point.atReturn:
 		d.types, d.exprs = []string{"int"}, []string{"$retval"}
 	case rest == "" && histogram:
 		return nil, fmt.Errorf("%q: a histogram is of a value: write :TYPE:VALUE after the parentheses", spec)
@@ -84,7 +84,7 @@ func (d *distribution) findSaved(spec string) error {
 			d.saved = append(d.saved, found[1])
 		}
 	}
-	if (d.latency || len(d.saved) > 0) && !d.point.AtReturn {
+	if (d.latency || len(d.saved) > 0) && !d.point.atReturn {
 		return fmt.Errorf("%q: $latency and $entry() are known when a function returns: write r:LIBRARY:FUNCTION", spec)
 	}
 	return nil
@@ -109,10 +109,10 @@ func (d *distribution) expr(text string) string {
 		}
 		return "", false
 	}
-	if d.point.AtReturn {
+	if d.point.atReturn {
 		v.parameters = nil // they are in no register any more
 	}
-	if d.point.InLanguage {
+	if d.point.inLanguage {
 		v.parameters = nil
 		return words.ReplaceAllStringFunc(text, func(name string) string {
 			if known, ok := v.more(name); ok {
@@ -151,7 +151,7 @@ func (d *distribution) clauses() string {
 	begun := fmt.Sprintf("@begun%d", d.number)
 	calls := d.latency || len(d.saved) > 0
 	if calls {
-		fmt.Fprintf(&out, "%s\n{\n\t%s[tid] = nsecs;\n", d.point.Entry, begun)
+		fmt.Fprintf(&out, "%s\n{\n\t%s[tid] = nsecs;\n", d.point.entry, begun)
 		for _, name := range d.saved {
 			for i, p := range d.values.parameters {
 				if p.name == name {

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// CommandLine is what a program is started with.
+// CommandLine has the arguments and options that the user gave to a program.
 type CommandLine struct {
 	Args    []string
-	Options map[string][]string // those that are set, by their long names
-	// Library returns the name in the language of what bcc's tools name without lib, such as c.
+	Options map[string][]string // the options that the user set, by long name
+	// Library returns the language's name of a library, such as libc, for bcc's name, such as c.
 	Library func(name string) string
 }
 
-// For returns the program's text for a command line, and its parameters. Most programs are always
-// the same. Those that probe what the command line names have an example in its place in their
-// files.
+// For returns the program's text for a command line, and its parameters. Most texts are the same
+// for every command line. If the command line names what to probe, For puts that into the text in
+// place of the example in the program's file.
 func (p *Program) For(c CommandLine) (text string, params []string, err error) {
 	switch p.Name {
 	case "profile":
@@ -35,7 +35,8 @@ func (p *Program) For(c CommandLine) (text string, params []string, err error) {
 	return text, nil, err
 }
 
-// sampling puts the frequency into profile.
+// sampling returns the text of the program profile, with the value of --frequency in place of its
+// 49 samples a second. frequency is empty if the option is not set; the text then stays the same.
 func (p *Program) sampling(frequency []string) (string, error) {
 	if len(frequency) == 0 {
 		return p.Text, nil
@@ -47,14 +48,15 @@ func (p *Program) sampling(frequency []string) (string, error) {
 	return strings.ReplaceAll(p.Text, "profile:hz:49", fmt.Sprintf("profile:hz:%d", n)), nil
 }
 
-// probing puts the place into a program whose example is c:malloc.
+// probing returns the text of a program whose file probes c:malloc, with the place that the
+// command line names instead.
 func (p *Program) probing(c CommandLine) (string, error) {
-	point, err := ParsePoint(c.Args[0], c.Library)
+	point, err := parsePoint(c.Args[0], c.Library)
 	if err != nil {
 		return "", err
 	}
 	calls := strings.Contains(p.Text, "\nuretprobe:libc:malloc\n")
-	if calls && (point.Return == "" || point.AtReturn) {
+	if calls && (point.Return == "" || point.atReturn) {
 		return "", fmt.Errorf("%q is no function with a beginning and an end: %s times calls", c.Args[0], p.Name)
 	}
 	return strings.NewReplacer(
@@ -64,16 +66,17 @@ func (p *Program) probing(c CommandLine) (string, error) {
 	).Replace(p.Text), nil
 }
 
-// made begins the line after which a program's text comes from the command line.
+// made is the start of a line in a program's file. From this line on, the text is replaced by
+// clauses that are made from the command line.
 const made = "// What follows is made from the command line"
 
-// ahead returns the program's text up to what is made.
+// ahead returns the program's text before the line that starts with made.
 func (p *Program) ahead() string {
 	before, _, _ := strings.Cut(p.Text, made)
 	return before
 }
 
-// tracing makes trace's clauses.
+// tracing returns the text of the program trace, with a clause for each argument.
 func (p *Program) tracing(c CommandLine) (string, error) {
 	text := p.ahead()
 	for i, spec := range c.Args {
@@ -89,7 +92,7 @@ func (p *Program) tracing(c CommandLine) (string, error) {
 	return text, nil
 }
 
-// distributing makes argdist's clauses.
+// distributing returns the text of the program argdist, with clauses for each -C and -H option.
 func (p *Program) distributing(c CommandLine) (string, error) {
 	var all []*distribution
 	for _, option := range []string{"value-counts", "value-histograms"} {

@@ -31,21 +31,21 @@ func TestAPlaceIsReadAsBccsToolsAndTheLanguageHaveIt(t *testing.T) {
 		{"tracepoint:a:b", "tracepoint:a:b", "", "b"},
 		{"c:$f", `uprobe:libc:"$f"`, `uretprobe:libc:"$f"`, "$f"},
 	} {
-		p, err := ParsePoint(test.text, lib)
+		p, err := parsePoint(test.text, lib)
 		if err != nil {
 			t.Errorf("%s: %v", test.text, err)
 			continue
 		}
-		if p.Entry != test.entry || p.Return != test.exit || p.Name != test.name {
+		if p.entry != test.entry || p.Return != test.exit || p.name != test.name {
 			t.Errorf("%s: %+v", test.text, p)
 		}
 	}
 	for _, text := range []string{"", ":", "c:", "a:b:c", "t::x", "u::x", "p:c:f:g", "::", "p::", "c:f\n"} {
-		if p, err := ParsePoint(text, lib); err == nil {
+		if p, err := parsePoint(text, lib); err == nil {
 			t.Errorf("%q is %+v", text, p)
 		}
 	}
-	if p, err := ParsePoint("r:c:f", lib); err != nil || p.At() != "uretprobe:libc:f" {
+	if p, err := parsePoint("r:c:f", lib); err != nil || p.At() != "uretprobe:libc:f" {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -190,8 +190,8 @@ func FuzzCommandLines(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {
-		if p, err := ParsePoint(spec, lib); err == nil && strings.ContainsAny(p.Entry, "\n\x00") {
-			t.Errorf("%q is at %q", spec, p.Entry)
+		if p, err := parsePoint(spec, lib); err == nil && strings.ContainsAny(p.entry, "\n\x00") {
+			t.Errorf("%q is at %q", spec, p.entry)
 		}
 		_, _ = traceClause(spec, lib)
 		for _, histogram := range []bool{false, true} {

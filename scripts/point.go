@@ -8,27 +8,27 @@ import (
 	"unicode"
 )
 
-// Point is a place that a command line names for a program.
-type Point struct {
-	Entry  string // the attach point in the language
+// point is a place that a command line names for a program.
+type point struct {
+	entry  string // the attach point in the language
 	Return string // where a call that begins at Entry returns; "" if there are no calls
-	Name   string // of the function or the event, as bcc's tools show it
-	// AtReturn says that the place itself is the return.
-	AtReturn bool
-	// InLanguage says that the type is written out, so that values are those of the language.
+	name   string // of the function or the event, as bcc's tools show it
+	// atReturn says that the place itself is the return.
+	atReturn bool
+	// inLanguage says that the type is written out, so that values are those of the language.
 	// All others are written as for bcc's tools.
-	InLanguage bool
+	inLanguage bool
 }
 
 // At returns the attach point of the place itself.
-func (p *Point) At() string {
-	if p.AtReturn {
+func (p *point) At() string {
+	if p.atReturn {
 		return p.Return
 	}
-	return p.Entry
+	return p.entry
 }
 
-// ParsePoint reads a place as bcc's tools take it, or as the language has it:
+// parsePoint reads a place as bcc's tools take it, or as the language has it:
 //
 //	FUNCTION, p::FUNCTION, r::FUNCTION                     of the kernel
 //	LIBRARY:FUNCTION, p:LIBRARY:FUNCTION, r:LIBRARY:FUNCTION
@@ -37,7 +37,7 @@ func (p *Point) At() string {
 //	uprobe:FILE:FUNCTION, kprobe:FUNCTION, …
 //
 // library returns the name in the language of what bcc names without lib, such as c.
-func ParsePoint(text string, library func(string) string) (*Point, error) {
+func parsePoint(text string, library func(string) string) (*point, error) {
 	words := strings.Split(text, ":")
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return nil, fmt.Errorf("%q is no place to probe: it has control characters", text)
@@ -53,7 +53,7 @@ func ParsePoint(text string, library func(string) string) (*Point, error) {
 		return pointInLanguage(words, entry, true), nil
 	}
 	if slices.Contains([]string{"tracepoint", "usdt", "profile", "software", "hardware"}, words[0]) {
-		return &Point{Entry: joined(words), Name: words[len(words)-1], InLanguage: true}, nil
+		return &point{entry: joined(words), name: words[len(words)-1], inLanguage: true}, nil
 	}
 	switch len(words) {
 	case 1:
@@ -71,34 +71,34 @@ func ParsePoint(text string, library func(string) string) (*Point, error) {
 	}
 	switch kind {
 	case "p", "r", "":
-		p := &Point{Entry: joined([]string{"kprobe", name}), Return: joined([]string{"kretprobe", name}), Name: name, AtReturn: kind == "r"}
+		p := &point{entry: joined([]string{"kprobe", name}), Return: joined([]string{"kretprobe", name}), name: name, atReturn: kind == "r"}
 		if file != "" {
 			file = library(file)
-			p.Entry, p.Return = joined([]string{"uprobe", file, name}), joined([]string{"uretprobe", file, name})
+			p.entry, p.Return = joined([]string{"uprobe", file, name}), joined([]string{"uretprobe", file, name})
 		}
 		return p, nil
 	case "t":
 		if file == "" {
 			return nil, fmt.Errorf("%q is no tracepoint: write t:SYSTEM:EVENT", text)
 		}
-		return &Point{Entry: joined([]string{"tracepoint", file, name}), Name: name}, nil
+		return &point{entry: joined([]string{"tracepoint", file, name}), name: name}, nil
 	case "u":
 		if file == "" {
 			return nil, fmt.Errorf("%q is no USDT probe: write u:FILE:NAME", text)
 		}
-		return &Point{Entry: joined(append([]string{"usdt", library(file)}, words[2:]...)), Name: words[len(words)-1]}, nil
+		return &point{entry: joined(append([]string{"usdt", library(file)}, words[2:]...)), name: words[len(words)-1]}, nil
 	}
 	return nil, fmt.Errorf("%q: the type of a probe is p, r, t or u, or one of the language, not %q", text, kind)
 }
 
 // pointInLanguage returns the place of a function in the language, with the type of the probe at
 // the call's other end.
-func pointInLanguage(words []string, other string, atReturn bool) *Point {
-	p := &Point{Name: words[len(words)-1], AtReturn: atReturn, InLanguage: true}
+func pointInLanguage(words []string, other string, atReturn bool) *point {
+	p := &point{name: words[len(words)-1], atReturn: atReturn, inLanguage: true}
 	here, there := joined(words), joined(append([]string{other}, words[1:]...))
-	p.Entry, p.Return = here, there
+	p.entry, p.Return = here, there
 	if atReturn {
-		p.Entry, p.Return = there, here
+		p.entry, p.Return = there, here
 	}
 	return p
 }

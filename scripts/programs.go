@@ -78,18 +78,19 @@ func All() []Program {
 	return all
 }
 
-// Arguments returns how many arguments the program takes, at least and at most.
-func (p *Program) Arguments() (least, most int) {
+// Arguments returns how many arguments the program takes, at least and at most. maxArgs
+// is math.MaxInt if there is no limit.
+func (p *Program) Arguments() (minArgs, maxArgs int) {
 	for _, word := range strings.Fields(p.Usage) {
-		most++
+		maxArgs++
 		if !strings.HasPrefix(word, "[") {
-			least++
+			minArgs++
 		}
 		if strings.HasSuffix(word, "...") {
-			most = math.MaxInt
+			maxArgs = math.MaxInt
 		}
 	}
-	return least, most
+	return minArgs, maxArgs
 }
 
 // Number returns the name of the i-th argument, such as SECONDS, and whether it is a number.

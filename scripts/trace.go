@@ -13,7 +13,7 @@ func traceClause(spec string, library func(string) string) (string, error) {
 	if end < 0 {
 		end = len(spec)
 	}
-	point, err := ParsePoint(spec[:end], library)
+	point, err := parsePoint(spec[:end], library)
 	if err != nil {
 		return "", err
 	}
@@ -45,7 +45,7 @@ func traceClause(spec string, library func(string) string) (string, error) {
 		}
 		message = "\tprintf(" + message + ");\n"
 	}
-	return fmt.Sprintf("%s\n/%s/\n{\n\tcolumns(%s);\n%s\tfinish(@lines);\n}\n", point.At(), condition, quoted(point.Name), message), nil
+	return fmt.Sprintf("%s\n/%s/\n{\n\tcolumns(%s);\n%s\tfinish(@lines);\n}\n", point.At(), condition, quoted(point.name), message), nil
 }
 
 // traceWord returns what the language has for a name of bcc's trace.
@@ -57,8 +57,8 @@ func traceWord(name string) (string, bool) {
 }
 
 // in rewrites an expression unless the place is one of the language.
-func (v *values) in(p *Point, expr string) string {
-	if p.InLanguage {
+func (v *values) in(p *point, expr string) string {
+	if p.inLanguage {
 		return expr
 	}
 	return v.rewrite(expr)
@@ -67,13 +67,13 @@ func (v *values) in(p *Point, expr string) string {
 var conversion = regexp.MustCompile(`%[-+ #0-9.]*(?:hh|h|ll|l)?[A-Za-z%]`)
 
 // message makes the arguments of printf of a format in quotes and its values.
-func (v *values) message(p *Point, text string) (string, error) {
+func (v *values) message(p *point, text string) (string, error) {
 	list := split(text, ',')
 	format := list[0]
 	if len(format) < 2 || format[0] != '"' || format[len(format)-1] != '"' {
 		return "", fmt.Errorf("the message %s is not in quotes", text)
 	}
-	if p.InLanguage {
+	if p.inLanguage {
 		return text, nil
 	}
 	var of []byte // the letters of the conversions

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
 // parameter is one of a function's, as a command line declares it.
@@ -34,28 +36,17 @@ var word = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 // integer returns the language's name of an integer type of C, and whether it has a sign. It
 // returns "" of other types.
 func integer(ctype string) (name string, signed bool) {
-	switch strings.Join(strings.Fields(ctype), " ") {
-	case "char", "s8", "int8_t", "signed char":
-		return "int8", true
-	case "short", "s16", "int16_t", "short int":
-		return "int16", true
-	case "int", "s32", "int32_t", "pid_t":
-		return "int32", true
-	case "long", "long int", "long long", "long long int", "s64", "int64_t", "ssize_t", "off_t", "loff_t":
-		return "int64", true
-	case "u8", "uint8_t", "unsigned char", "bool":
-		return "uint8", false
-	case "u16", "uint16_t", "unsigned short":
-		return "uint16", false
-	case "u32", "uint32_t", "unsigned", "unsigned int", "uid_t", "gid_t", "gfp_t", "dev_t", "umode_t", "mode_t":
-		return "uint32", false
-	case "u64", "uint64_t", "unsigned long", "unsigned long long", "size_t", "uintptr_t", "sector_t":
-		return "uint64", false
+	t, ok := cexpr.LookupInteger(strings.Fields(ctype))
+	switch name = fmt.Sprintf("int%d", 8*t.Size); {
+	case !ok || ctype == "void":
+		return "", false
+	case !t.Signed:
+		name = "u" + name
 	}
-	return "", false
+	return name, t.Signed
 }
 
-// isText tells whether a type of C is that of the address of a text.
+// isText reports whether a type of C is that of the address of a text.
 func isText(ctype string) bool {
 	ctype = strings.ReplaceAll(strings.Join(strings.Fields(ctype), " "), " *", "*")
 	return ctype == "char*" || ctype == "const char*" || ctype == "char const*"

@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
 // ErrNoSymbol is wrapped by the error of Address for a name that no symbol has.
 var ErrNoSymbol = errors.New("no symbol of that name")
 
-// Address returns the virtual address of the variable or the function of a raw name, and its size in
-// bytes, 0 if the symbol has none. It asks the symbol table, the debug file's and the dynamic symbols, in
-// this order. A symbol that other files see goes before those of a source file; where several source files
-// have one the error says so. Variables that each thread has for itself have no address.
+// Address returns the virtual address and the size in bytes of the variable or function with a
+// raw name. The size is 0 if the symbol has none. It searches the file's symbol table, its
+// dynamic symbols and then the debug file's symbol table. A global or weak symbol is preferred
+// to a local one; if several source files define a local one, the error says so. Thread-local
+// variables have no address: the error says that, too.
 func (f *File) Address(name string) (addr, size uint64, err error) {
 	var errs []error
 	for _, from := range []func() (*elfimage.Image, error){f.own, f.debugImage} {
@@ -26,7 +27,7 @@ func (f *File) Address(name string) (addr, size uint64, err error) {
 		}
 		for _, table := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
 			if table == elf.SHT_DYNSYM && m != f.image {
-				continue // it has no bytes there
+				continue // a debug file has no contents for .dynsym
 			}
 			symtab, ok := m.SectionOf(table)
 			if !ok {
@@ -64,7 +65,7 @@ func (s *symbol) bytes() uint64 {
 	return s.size
 }
 
-// addressIn returns the symbol that has the name; nil if the table has no such symbol.
+// addressIn returns the symbol with the given name, or nil if the table has none.
 func addressIn(m *elfimage.Image, symtab *elf.SectionHeader, name string) (*symbol, error) {
 	if uint64(symtab.Link) >= uint64(len(m.Sections)) {
 		return nil, fmt.Errorf("symbol table %s: no string table %d", symtab.Name, symtab.Link)
@@ -110,7 +111,6 @@ func addressIn(m *elfimage.Image, symtab *elf.SectionHeader, name string) (*symb
 	return found, nil
 }
 
-// isNamed tells whether a symbol has a name, apart from its version.
 func isNamed(strtab []byte, s *symbol, name string) bool {
 	is := cbytes(strtab, uint64(s.name), len(name)+1)
 	return strings.TrimSuffix(string(is), "@") == name

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
 )
 
 const variablesText = `char letter = 'x';

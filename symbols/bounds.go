@@ -3,18 +3,18 @@ package symbols
 import (
 	"sync"
 
-	"github.com/ringtap/ringtap/internal/callframe"
+	"github.com/ringtap/ringtap/internal/object/callframe"
 )
 
-// functionBounds is what tells where functions begin that have no name.
+// functionBounds is the file's unwind table, which has the bounds of functions without a name.
 type functionBounds struct {
 	once  sync.Once
-	table *callframe.Section // nil: the file has none
+	table *callframe.Section // nil if the file has none
 }
 
-// Bounds returns where the function begins that holds the byte at fileOffset, and its
-// size in bytes, both by the file's unwind information: stripped files have that too.
-// It is for code that Lookup has no name for, and reads little of the file at each call.
+// Bounds returns the file offset and the size in bytes of the function that contains the byte
+// at fileOffset. It reads them from the unwind information, which stripped files keep. Use it
+// if Lookup has no name for the code. Each call reads little of the file.
 func (f *File) Bounds(fileOffset uint64) (start, size uint64, ok bool) {
 	b := &f.bounds
 	b.once.Do(func() { b.table, _ = callframe.EHFrame(f.image) })

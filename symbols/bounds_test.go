@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
 )
 
 // frameRange is a record as readelf prints it: "… FDE cie=00000030 pc=0000000000001040..0000000000001066".

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// errTooMany is why a table is not read to its end.
+// errTooMany is returned when a table is not read to its end.
 var errTooMany = errors.New("more symbols than any real file has")
 
-// Ranks of a candidate; see compare.
+// Ranks of a candidate; see preferName.
 const (
 	rankFunction = 1 << iota // FUNC or IFUNC, not a mere label
 	rankExported             // GLOBAL or WEAK, not LOCAL
@@ -33,25 +33,25 @@ type candidate struct {
 // builder collects symbols from several tables of one file.
 type builder struct {
 	code       []codeRange
-	sources    [][]byte // string tables that candidates' names lie in
+	sources    [][]byte // string tables that contain the candidates' names
 	candidates []candidate
-	names      int // bytes of all names
-	allowed    int // how many there may be
+	names      int // total length of all names, in bytes
+	allowed    int // upper limit of names
 
-	want *wanted         // what to collect symbols for; nil: all
-	seen bool            // there was a symbol, wanted or not
-	only map[string]bool // the names that are collected; nil: all
+	want *wanted         // the places to collect symbols for; nil: everywhere
+	seen bool            // a code symbol was found, wanted or not
+	only map[string]bool // the names to collect; nil: all
 
-	imports  bool        // whether functions of other files are collected too
-	imported []candidate // those, without addresses
+	imports  bool        // whether to collect functions of other files, too
+	imported []candidate // functions of other files, without addresses
 }
 
-// sharing is how often each byte of a string table may be used for names.
-// Linkers let names share their ends, but a crafted table could make a name of
-// some thousand bytes be that of every symbol.
+// sharing is how often each byte of a string table may be used for names. Linkers let names
+// share their endings, but in a crafted table every symbol could have the same name of some
+// thousand bytes.
 const sharing = 4
 
-// source makes a string table known; its index goes with each add.
+// source registers a string table and returns its index, which is passed to add.
 func (b *builder) source(strings []byte) (int, error) {
 	if len(b.sources) > math.MaxUint8 {
 		return 0, errTooMany
@@ -61,7 +61,7 @@ func (b *builder) source(strings []byte) (int, error) {
 	return len(b.sources) - 1, nil
 }
 
-// add takes one symbol. What does not lie in code, or has no name, is left out.
+// add adds one symbol, unless it has no name or is not in code.
 func (b *builder) add(source int, name uint32, length int, addr, size uint64, rank uint8, kind FunctionKind) error {
 	if length == 0 {
 		return nil
@@ -85,7 +85,6 @@ func (b *builder) add(source int, name uint32, length int, addr, size uint64, ra
 	return b.put(&b.candidates, c)
 }
 
-// addImport takes a function of another file.
 func (b *builder) addImport(source int, name uint32, length int) error {
 	if length == 0 || !b.imports || !b.collects(source, name, length) {
 		return nil
@@ -93,7 +92,7 @@ func (b *builder) addImport(source int, name uint32, length int) error {
 	return b.put(&b.imported, candidate{name: name, length: uint16(length), source: uint8(source), kind: Imported})
 }
 
-// collects reports whether names like this one are collected.
+// collects reports whether this name is wanted.
 func (b *builder) collects(source int, name uint32, length int) bool {
 	return b.only == nil || b.only[string(b.sources[source][name:][:length])]
 }
@@ -123,8 +122,8 @@ func (b *builder) sort() {
 	})
 }
 
-// preferName orders the names of one address, the best first. A name with a
-// size has already gone before one without. Then go
+// preferName orders the names of one address, the best first. The caller has already put names
+// with a size before names without. Then the order is
 //
 //  1. functions before labels,
 //  2. exported names before local ones (memcpy before __GI_memcpy),

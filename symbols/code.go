@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
 // codeRange is a part of a file that may hold code, in virtual addresses.
@@ -21,9 +21,9 @@ func endOf(ranges []codeRange, addr uint64) (uint64, bool) {
 	return ranges[i-1].end, true
 }
 
-// codeOf returns the ranges that may hold code, sorted and apart from each other:
-// the executable sections, or without section headers the executable segments.
-// A section counts only as far as a segment loads it.
+// codeOf returns the ranges that may contain code, sorted and disjoint: the executable
+// sections, or the executable segments if there are no section headers. Parts of a section that
+// no segment loads are left out.
 func codeOf(m *elfimage.Image) []codeRange {
 	var segments, sections []codeRange
 	for i := range m.Segments {

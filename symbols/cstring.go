@@ -2,8 +2,8 @@ package symbols
 
 import "bytes"
 
-// cstring returns the NUL-terminated string at off, cut at limit bytes, or ""
-// when off lies outside.
+// cstring returns the NUL-terminated string at off, cut to limit bytes. It returns "" if off is
+// beyond b.
 func cstring(b []byte, off uint64, limit int) string {
 	return string(cbytes(b, off, limit))
 }

@@ -5,14 +5,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/openfile"
+	"github.com/ringtap/ringtap/internal/host/openfile"
 )
 
-// DebugFiles opens separate debug files, for Options.Open: those that are installed on
-// this host, or with a root directory ("/proc/42/root") those that a process with that
-// root sees, whose links do not lead out of it. Whether a file belongs to the one that
-// it was found for, File checks. Only regular files are opened, since a target may
-// have chosen the path: a device is not even touched, and a FIFO does not block.
+// DebugFiles returns a function for Options.Open that opens separate debug files. If root is
+// "", it opens files of this host. Else root is the root directory of a process
+// ("/proc/42/root"): paths are resolved beneath it, and links cannot escape it. The File checks
+// whether a debug file belongs to it. Only regular files are opened, since a target may have
+// chosen the path: devices are not touched, and a FIFO does not block.
 func DebugFiles(root string) func(path string) (ReaderAtCloser, int64, error) {
 	return func(path string) (ReaderAtCloser, int64, error) {
 		var fd int

@@ -1,20 +1,18 @@
 package symbols
 
-import "github.com/ringtap/ringtap/internal/elfimage"
+import "github.com/ringtap/ringtap/internal/object/elfimage"
 
-// maxDebugBytes limits the debug sections of one file, all together and
-// uncompressed.
+// maxDebugBytes limits the total uncompressed size of one file's debug sections.
 const maxDebugBytes = 4 << 30
 
-// debugSections gives the debug sections of an image, as dwarfline.Splitter.
+// debugSections reads the debug sections of an image. It implements dwarfline.Splitter.
 type debugSections struct {
 	image *elfimage.Image
 	total uint64
 	split splitFiles
 }
 
-// SectionData returns the uncompressed bytes of a section, nil when there is
-// none.
+// SectionData returns the uncompressed bytes of a section, or nil if there is none.
 func (d *debugSections) SectionData(name string) ([]byte, error) {
 	b, err := d.image.Uncompressed(name, maxDebugBytes-d.total)
 	d.total += uint64(len(b))

@@ -6,33 +6,32 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// Bounds of demangling. A few mangled bytes can stand for very long names,
-// since they may refer back to what was there before.
+// Limits of demangling. A few mangled bytes can expand to very long names, because they may
+// refer back to earlier parts.
 const (
-	maxMangled        = 8 << 10 // bytes; a longer name stays as it is
-	maxDemangledPower = 14      // a power of two: a longer result is cut
+	maxMangled        = 8 << 10 // bytes; a longer name is returned unchanged
+	maxDemangledPower = 14      // an exponent of 2: a longer result is cut
 )
 
-// Demangle returns the source form of a C++ or Rust name, of either Rust
-// mangling, without parameters and without Rust's hash: ns::T::f<int>. Any
-// other name is returned as it is, at no cost.
+// Demangle returns the source form of a C++ or Rust name (of either Rust mangling), without
+// parameters and without Rust's hash: ns::T::f<int>. Any other name is returned unchanged
+// without an allocation.
 //
-// Of what compilers and linkers add, .cold, .part.N, .constprop.N, .isra.N and
-// @plt are kept, since they name other code than the plain function does;
-// .llvm.N and a symbol version go, since they do not. It takes a few
-// microseconds a name, so callers do it once per name, when they print.
+// The suffixes .cold, .part.N, .constprop.N, .isra.N and @plt are kept, since they name code
+// other than the plain function. .llvm.N and symbol versions are dropped. Demangling takes a
+// few microseconds, so callers do it once per name, when they print it.
 func Demangle(name string) string {
 	return demangleName(name, demangle.NoParams)
 }
 
-// DemangleParams is Demangle with the types of a C++ function's parameters:
+// DemangleParams is like Demangle, but keeps the parameter types of a C++ function:
 // ns::T::f<int>(char const*). Rust names have none.
 func DemangleParams(name string) string {
 	return demangleName(name, demangle.NoClones)
 }
 
-// DemangleWhole is DemangleParams with all that was added to a C++ name, as the runtime of C++
-// writes it (abi::__cxa_demangle): f(int) [clone .cold]. bpftrace prints names so.
+// DemangleWhole is like DemangleParams, but writes all suffixes of a C++ name as
+// abi::__cxa_demangle does: f(int) [clone .cold]. bpftrace prints names in this form.
 func DemangleWhole(name string) string {
 	if strings.HasPrefix(name, "_R") || hashEnd(name) > 0 {
 		return DemangleParams(name)
@@ -57,12 +56,12 @@ func demangleName(name string, option demangle.Option) string {
 	if err != nil {
 		return name
 	}
-	// The constructor of a Rust type has a name of its own, which is empty.
+	// The constructor of a Rust type ends with an empty name.
 	return strings.TrimSuffix(text, "::") + suffix
 }
 
-// cutSuffix divides a mangled name from what was added to it, and drops of that
-// what does not tell one piece of code from another.
+// cutSuffix splits a mangled name from its suffixes. It drops the suffixes that do not
+// distinguish one piece of code from another.
 func cutSuffix(name string) (mangled, suffix string) {
 	plt := ""
 	if at := strings.IndexByte(name, '@'); at >= 0 {
@@ -83,9 +82,9 @@ func cutSuffix(name string) (mangled, suffix string) {
 	return mangled, suffix + plt
 }
 
-// suffixAt returns where what optimizers have added to a name begins, at a dot; -1
-// if nothing was. Names in Rust's older mangling have dots of their own, in place
-// of colons, and end with a hash of 16 digits.
+// suffixAt returns the index of the dot that starts the suffixes of optimizers, or -1 if there
+// are none. Names in Rust's older mangling contain other dots, in place of colons, and end with
+// a hash of 16 digits.
 func suffixAt(name string) int {
 	end := hashEnd(name)
 	if dot := strings.IndexByte(name[end:], '.'); dot >= 0 {
@@ -94,7 +93,8 @@ func suffixAt(name string) int {
 	return -1
 }
 
-// hashEnd returns where the hash of a name in Rust's older mangling ends, 0 of other names.
+// hashEnd returns the index after the hash of a name in Rust's older mangling, or 0 for any
+// other name.
 func hashEnd(name string) int {
 	const hash = len("17h") + 16
 	if at := strings.LastIndex(name, "17h"); at >= 0 && at+hash < len(name) && name[at+hash] == 'E' {

@@ -1,6 +1,15 @@
 // Package symbols names places in code: file offsets in ELF files, kernel addresses, and
-// addresses in code for which a just-in-time compiler wrote a map. It also finds the places
-// of names and source lines in a file, for probes.
+// addresses in JIT-compiled code (perf maps). For probes, it also finds the offsets of
+// functions and source lines in a file.
+//
+//	f, err := symbols.Open(file, size, symbols.Options{})
+//	…
+//	if s, ok := f.Lookup(offset); ok {
+//		fmt.Printf("%s+%#x\n", symbols.Demangle(s.Name), offset-s.Start)
+//	}
+//
+// example_test.go has this and more as runnable examples. To name the stacks of perf samples,
+// start at package callchain/stacks, which uses this one. An overview:
 //
 //	file offset → segment → virtual address → table → Symbol → Demangle
 //	                                        ↘ Go's table, DWARF → Lines
@@ -11,10 +20,10 @@
 //
 // # ELF files
 //
-// Opening a File takes a few reads of its headers. Prepare looks up many places together
-// and keeps only their names. Without Prepare, the first Lookup collects the names of all
-// code into one sorted table. Only Lines reads the debug sections, when it is first called.
-// Names come from these tables, in this order:
+// Open reads only the headers of a file. Prepare looks up many places together and keeps only
+// their names. Without Prepare, the first Lookup collects the names of all code into one sorted
+// table. The debug sections are read at the first call that needs them: Lines, Places, Params,
+// Value or Inlined. Names come from these tables, in this order:
 //
 //   - .symtab of the file;
 //   - .symtab of its separate debug file, found by build id or debug link through Options;
@@ -22,47 +31,51 @@
 //     section headers), MiniDebugInfo (.gnu_debugdata), and the function table that every
 //     Go program carries.
 //
-// None of them has the stubs of the procedure linkage table, which are added as `name@plt`.
-// Symbol versions are dropped.
+// The stubs of the procedure linkage table are in none of these tables; they are added as
+// `name@plt`. Symbol versions are dropped.
 //
-// Where no symbol tells what code is, Bounds has its function's beginning and end, and
-// Implied the name that tables in the data give it: those of CPython 3 and its modules.
+// If no symbol covers a place, Bounds returns the start and size of its function. Implied
+// returns the name by which CPython 3 and its extension modules refer to it in their data.
 //
-// Where several names have the same address, one is kept. The table prefers, in this order,
-// a name with a size, a function over a label, an exported name over a local one, a current
-// version over an old one, fewer leading underscores (malloc, not __libc_malloc), a strong
-// name over a weak one, the shorter name, and the first in byte order. Kallsyms does the
-// same.
+// If several names have the same address, one is kept. The table prefers, in this order:
+//
+//   - a name with a size;
+//   - a function over a label;
+//   - an exported name over a local one;
+//   - a current version over an old one;
+//   - fewer leading underscores (malloc, not __libc_malloc);
+//   - a strong name over a weak one;
+//   - the shorter name, and the first in byte order.
+//
+// Kallsyms does the same.
 //
 // # Names to places
 //
-// Functions keeps every alias of every table, the stubs, and what the file imports.
-// Imported functions have no place in the file; they are listed so that a caller can say
-// where to look instead. Find takes a name as the linker or as the source spells it:
-// ns::T::f means all overloads, ns::T::f(int) means one, Rust names have no hash, and
-// main.F of a Go program means all instances of a generic function. Demangling takes
-// microseconds, so Find first tests whether a raw name holds the words of the query.
+// Functions returns every alias of every table, the stubs, and the imported functions, which
+// have no place in the file. They are listed so that a caller can say where to look instead.
+// Find takes a name as the linker or as the source spells it: ns::T::f means all overloads,
+// ns::T::f(int) means one, Rust names have no hash, and main.F of a Go program means all
+// instances of a generic function. Demangling takes microseconds, so Find first tests whether a
+// raw name contains the words of the query.
 //
-// Offsets are those at which the kernel probes: offsets in the file, by the segment that
-// holds the address. Places and Params use the same offsets.
+// Offsets are offsets in the file, which is how the kernel places uprobes. Places and Params
+// use the same offsets.
 //
-// The vdso, in the memory of any process, is an ELF file too: pass its bytes to Open in a
-// bytes.Reader.
+// The vdso, which is in the memory of every process, is an ELF file, too: copy its bytes and
+// pass a bytes.Reader to Open.
 //
 // # Guarantees
 //
 //   - Tables never change once they are read. Lookup takes no lock and allocates nothing,
 //     and the strings of a Symbol stay valid.
-//   - Tables are kept by virtual address, because a separate debug file shares those and
-//     not the offsets. Callers only see file offsets. The file itself, not the debug file,
-//     decides which addresses are code.
-//   - Files are hostile. Every count and size has a limit, stated as a constant beside its
-//     reader. Reads are checked against the size of the file before memory is allocated. A
-//     table that cannot be read costs its own names only, and Load reports it.
+//   - Tables are sorted by virtual address, because a separate debug file has the same
+//     addresses but other offsets. Callers only see file offsets. The file itself, not the
+//     debug file, decides which addresses are code.
+//   - Files are hostile. Every count and size has a limit, stated as a constant next to its
+//     reader. Reads are checked against the size of the file before memory is allocated. If a
+//     table cannot be read, only its names are missing, and Load reports it.
 //   - Names are returned unchanged: the caller escapes them when it prints them.
 //
 // The package knows no processes and reads no clock. Callers provide the readers; only
 // DebugFiles opens files.
-//
-// Package callchain/stacks names the stacks of perf samples with this package: start there.
 package symbols

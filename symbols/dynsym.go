@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
-// addDynsym collects the symbols that the dynamic linker uses: of .dynsym, or
-// where the section headers are gone of the table that PT_DYNAMIC points at.
+// addDynsym collects the symbols of .dynsym. If the section headers are missing, it reads the
+// table that PT_DYNAMIC points at.
 func (b *builder) addDynsym(m *elfimage.Image) error {
 	if dynsym, ok := m.SectionOf(elf.SHT_DYNSYM); ok {
 		var versions []byte
@@ -41,9 +41,9 @@ func (b *builder) addDynsym(m *elfimage.Image) error {
 	return b.addSymbols(m, offset, n*symbolSize(m), strtab, versions)
 }
 
-// countDynsym returns how many dynamic symbols there are, which nothing says
-// outright: the old hash table has a chain for each, the GNU one ends at the
-// last. A table without either commonly ends where the strings begin.
+// countDynsym returns the number of dynamic symbols, which is stored nowhere. The old hash
+// table has one chain entry per symbol; the last chain of the GNU hash table ends at the last
+// symbol. Without either, we assume that the string table follows the symbols.
 func countDynsym(m *elfimage.Image, tags map[elf.DynTag]uint64) uint64 {
 	if at := tags[elf.DT_HASH]; at != 0 {
 		if b, err := m.BytesAt(at, 8); err == nil {
@@ -63,10 +63,9 @@ func countDynsym(m *elfimage.Image, tags map[elf.DynTag]uint64) uint64 {
 
 var errGNUHash = errors.New("malformed GNU hash table")
 
-// countGNUHash walks the chain of the last bucket in DT_GNU_HASH: four numbers
-// (buckets, first symbol, words of the filter, shift), the filter, the buckets,
-// and a hash for each symbol from the first on, its lowest bit set at the end of
-// a chain.
+// countGNUHash finds the end of the last chain in DT_GNU_HASH. The table has four numbers
+// (number of buckets, first symbol, words of the filter, shift), the filter, the buckets, and a
+// hash for each symbol from the first one on. A chain ends at a hash whose lowest bit is set.
 func countGNUHash(m *elfimage.Image, addr uint64) (uint64, error) {
 	head, err := m.BytesAt(addr, 16)
 	if err != nil {

@@ -8,17 +8,16 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
+	"github.com/ringtap/ringtap/internal/object/gotable"
 )
 
-// ErrNotELF is wrapped by the error of Open for a file that does not begin like
-// an ELF file.
+// ErrNotELF is wrapped by Open's error if the file does not start like an ELF file.
 var ErrNotELF = elfimage.ErrNotELF
 
-// File is one ELF file. Open reads its headers only; symbol tables are read at
-// the first Lookup, and debug information at the first call of Lines.
-// All methods may be called by several goroutines at once.
+// File is one ELF file. Open reads only its headers. Symbol tables are read at the first
+// Lookup, and debug information at the first call of Lines or another method that needs it. All
+// methods may be called by several goroutines at the same time.
 type File struct {
 	image *elfimage.Image
 	opts  Options
@@ -28,7 +27,7 @@ type File struct {
 	symbolsErr  error
 
 	preparing sync.Mutex
-	calls     int // of Prepare
+	calls     int // calls of Prepare so far
 	prepared  atomic.Pointer[map[uint64]prepared]
 
 	debugOnce sync.Once
@@ -46,11 +45,10 @@ type File struct {
 	implied   impliedNames
 }
 
-// Open reads the headers of an ELF file of the given size in bytes: an
-// executable, a shared library, a separate debug file, or an image of the vdso
-// in memory behind a bytes.Reader. r must stay readable for as long as the File
-// is used. A file that is not ELF is an error that wraps ErrNotELF; one whose
-// program headers can't be read is an error too.
+// Open reads the headers of an ELF file: an executable, a shared library, a separate debug
+// file, or a copy of the vdso (in a bytes.Reader). size is the file's size in bytes. r must
+// stay readable as long as the File is used. If the file is not ELF, the error wraps ErrNotELF.
+// It is also an error if the program headers cannot be read.
 func Open(r io.ReaderAt, size int64, opts Options) (*File, error) {
 	m, err := elfimage.New(r, size)
 	if err != nil {
@@ -59,10 +57,10 @@ func Open(r io.ReaderAt, size int64, opts Options) (*File, error) {
 	return &File{image: m, opts: opts}, nil
 }
 
-// Lookup returns the function that holds the byte at fileOffset, the form in
-// which callchain.Frame has it: address − start of the mapping + the mapping's
-// offset. It allocates nothing. The first call reads the tables; what of them
-// can't be read is left out, and Load says why.
+// Lookup returns the function that contains the byte at fileOffset. For an address in a
+// process, that is address − start of the mapping + the mapping's offset, as in
+// callchain.Frame. It allocates nothing. The first call reads the tables. Tables that cannot be
+// read are left out; Load returns the reason.
 func (f *File) Lookup(fileOffset uint64) (Symbol, bool) {
 	if found := f.prepared.Load(); found != nil {
 		if p, ok := (*found)[fileOffset]; ok {
@@ -82,8 +80,8 @@ func (f *File) lookUp(t *table, fileOffset uint64) (Symbol, bool) {
 	if !ok {
 		return Symbol{}, false
 	}
-	// Within one segment offsets run as addresses do; a crafted symbol that
-	// begins before the file does has no place in it.
+	// Within a segment, offsets grow as addresses do. A crafted symbol may start before the
+	// file does; it has no offset.
 	into := addr - t.entries[i].addr
 	if into > fileOffset {
 		return Symbol{}, false
@@ -91,8 +89,8 @@ func (f *File) lookUp(t *table, fileOffset uint64) (Symbol, bool) {
 	return Symbol{Name: t.name(i), Start: fileOffset - into, Size: uint64(t.entries[i].size), Guessed: t.entries[i].name&guessed != 0}, true
 }
 
-// Load reads the symbol tables if no Lookup has done so, and returns the errors
-// of those that could not be read, joined. Lookup works with the others.
+// Load reads the symbol tables, unless a Lookup has already done so. It returns the joined
+// errors of tables that could not be read. Lookup works with the other tables.
 func (f *File) Load() error {
 	_, err := f.load()
 	return err
@@ -107,9 +105,9 @@ func (f *File) load() (*table, error) {
 	return f.symbols, f.symbolsErr
 }
 
-// collect reads the tables that add names: the file's own .symtab or else that
-// of its debug file, which hold everything. Without either there is what the
-// dynamic linker, MiniDebugInfo and Go's runtime know. Stubs are in no table.
+// collect reads the tables that add names. The .symtab of the file, or of its debug file, has
+// everything. Without either, it reads .dynsym, MiniDebugInfo and Go's function table. Stubs
+// are in no table, so they are always added.
 func (f *File) collect(b *builder) error {
 	m := f.image
 	var errs []error
@@ -141,7 +139,7 @@ func (f *File) collect(b *builder) error {
 
 func (f *File) own() (*elfimage.Image, error) { return f.image, nil }
 
-// debugImage opens the separate debug file once; nil when there is none.
+// debugImage opens the separate debug file once. It returns nil if there is none.
 func (f *File) debugImage() (*elfimage.Image, error) {
 	f.debugOnce.Do(func() { f.debug, f.debugErr = openSeparate(f.image, f.opts) })
 	if f.debug == nil {

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Find returns the functions called name, one for each place, sorted by offset:
+// Find returns the functions called name, one per offset, sorted by offset. It tries in this
+// order:
 //
-//   - the one that the file exports under this raw name, which spares the reading
-//     of all other tables;
-//   - else those whose raw name it is, as the linker has it: _ZN2ns1fEi, main.(*T).m;
-//   - else those whose source name it is: ns::T::f for every overload, template
-//     instance and optimized copy (.isra.0, .constprop.1; but not .cold or
-//     .part.0, which are pieces) of the C++ or Rust function, ns::T::f(int) for
-//     one overload, also with the result that demanglers write before a template's
-//     function (int ns::f<int>), main.F for every instance of a generic Go function.
+//   - the function that the file exports under this raw name, without reading any other table;
+//   - all functions with this raw name, as the linker has it: _ZN2ns1fEi, main.(*T).m;
+//   - all functions with this source name. ns::T::f means every overload, template instance and
+//     optimized copy (.isra.0, .constprop.1; but not the pieces .cold and .part.0) of a C++ or
+//     Rust function. ns::T::f(int) means one overload. The result type that demanglers write
+//     before a template function is allowed (int ns::f<int>). main.F means every instance of a
+//     generic Go function.
 //
-// Imported functions are returned only when there are no others. No such
-// function is nil. The error is that of Functions.
+// Imported functions are returned only if there are no others. The result is nil if there is no
+// such function. The error is that of Functions.
 func (f *File) Find(name string) ([]Function, error) {
 	found := f.exported(name)
 	if len(found) > 0 {
@@ -41,7 +41,7 @@ func (f *File) Find(name string) ([]Function, error) {
 	return onePerPlace(found), err
 }
 
-// exported returns the function of that raw name in the file's dynamic symbols.
+// exported returns the functions with this raw name in the file's dynamic symbols.
 func (f *File) exported(name string) []Function {
 	b := &builder{code: codeOf(f.image), only: map[string]bool{name: true}}
 	err := b.addDynsym(f.image)
@@ -50,7 +50,7 @@ func (f *File) exported(name string) []Function {
 		err = b.addDynsym(f.image)
 	}
 	if err != nil {
-		return nil // Functions will say so
+		return nil // Functions returns the same error
 	}
 	var found []Function
 	for _, fn := range b.functions(f.image) {
@@ -61,13 +61,12 @@ func (f *File) exported(name string) []Function {
 	return onePerPlace(found)
 }
 
-// unsized reports whether a symbol has no size: it ends where another one begins.
+// unsized reports whether any symbol has no size: its end depends on the next symbol.
 func (b *builder) unsized() bool {
 	return slices.ContainsFunc(b.candidates, func(c candidate) bool { return c.size == 0 })
 }
 
-// Named returns the functions that have one of these raw names, as Functions does,
-// without those of other names.
+// Named is like Functions, but returns only functions with one of these raw names.
 func (f *File) Named(names ...string) ([]Function, error) {
 	only := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -88,9 +87,8 @@ func (f *File) Named(names ...string) ([]Function, error) {
 	return named, err
 }
 
-// onePerPlace keeps one function for each offset, one that is defined before
-// another and the preferred name of those, and the Imported ones only when there
-// is nothing else. Functions are sorted by offset.
+// onePerPlace returns one function for each offset: first by kind, then by preferName. Imported
+// functions are kept only if there is nothing else. Functions must be sorted by offset.
 func onePerPlace(functions []Function) []Function {
 	here := slices.IndexFunc(functions, func(f Function) bool { return f.Kind != Imported })
 	if here < 0 {
@@ -109,14 +107,14 @@ func onePerPlace(functions []Function) []Function {
 	return slices.CompactFunc(functions, func(x, y Function) bool { return x.Offset == y.Offset })
 }
 
-// query is a source name that functions are looked for by.
+// query is a source name to search for.
 type query struct {
-	name   string   // without spaces that mean nothing
-	words  []string // that a mangled name of such a function holds
-	params bool     // whether name has a list of parameters
+	name   string   // without insignificant spaces
+	words  []string // words that a matching mangled name contains
+	params bool     // whether name has a parameter list
 	args   bool     // whether name has template arguments
-	result bool     // whether name may begin with the type of the result
-	inGo   bool     // whether functions may be Go's
+	result bool     // whether name may start with the result type
+	inGo   bool     // whether the file may contain Go functions
 }
 
 func newQuery(name string, inGo bool) *query {
@@ -133,8 +131,8 @@ func newQuery(name string, inGo bool) *query {
 	return q
 }
 
-// matches reports whether raw is the linker's name of a function that the query
-// means. Demangling takes microseconds, so it looks for the words first.
+// matches reports whether raw is the linker's name of a function that the query means.
+// Demangling takes microseconds, so it checks the words first.
 func (q *query) matches(raw string) bool {
 	if q.inGo && q.matchesGo(raw) {
 		return true
@@ -159,15 +157,15 @@ func (q *query) matches(raw string) bool {
 	if full == q.name {
 		return true
 	}
-	// Mangled names of template functions have the type of the result.
+	// A demangled template function starts with its result type.
 	if i := strings.Index(full, constBehind(name)+"("); i >= 0 {
 		full = full[i:]
 	}
 	return full == q.name || strings.TrimSuffix(full, "const") == q.name
 }
 
-// withResult is a mangled name's source form without parameters and with the type of the result,
-// which demanglers write where it has template arguments.
+// withResult demangles a name without its parameters, but with the result type that demanglers
+// write before a template function.
 func withResult(mangled string) string {
 	name := DemangleParams(mangled)
 	if i := paramsAt(name); i >= 0 {
@@ -176,9 +174,9 @@ func withResult(mangled string) string {
 	return name
 }
 
-// matchesGo compares with a name of Go: without the mark of the calling
-// convention of assembly, and without the types of a generic function, which Go
-// calls f[go.shape.int] in symbol tables and f[...] in its own.
+// matchesGo compares the query with a Go name. It ignores the .abi0 suffix of assembly
+// functions and the type arguments of generic functions. Go writes these as f[go.shape.int] in
+// symbol tables and as f[...] in its own table.
 func (q *query) matchesGo(name string) bool {
 	name = strings.TrimSuffix(name, ".abi0")
 	open, end := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']')
@@ -188,5 +186,5 @@ func (q *query) matchesGo(name string) bool {
 	return name[:open]+name[end+1:] == q.name || name[:open]+"[...]"+name[end+1:] == q.name
 }
 
-// isMangled reports whether a name is one that Demangle knows.
+// isMangled reports whether Demangle may know the name.
 func isMangled(raw string) bool { return strings.HasPrefix(raw, "_Z") || strings.HasPrefix(raw, "_R") }

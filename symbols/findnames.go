@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// cutClone returns a raw name without what optimizers append for a copy that
-// stands for the function, and whether it is a piece that does not.
+// cutClone strips the suffixes of an optimized copy that replaces the whole function. piece is
+// true if the suffix names only a part of the function; then base is raw.
 func cutClone(raw string) (base string, piece bool) {
 	dot := suffixAt(raw)
 	if dot <= 0 {
@@ -24,8 +24,8 @@ func cutClone(raw string) (base string, piece bool) {
 	return raw, false
 }
 
-// squeeze removes the spaces of a C++ or Rust name that do not divide words:
-// f(char const *, int) is f(char const*,int).
+// squeeze removes the spaces of a C++ or Rust name that do not separate words: f(char const *,
+// int) becomes f(char const*,int).
 func squeeze(name string) string {
 	if !strings.Contains(name, " ") {
 		return name
@@ -40,8 +40,8 @@ func squeeze(name string) string {
 	return string(b)
 }
 
-// constBehind writes the types of a squeezed name as demanglers do, which put
-// const behind what it is about: f(const T&) is f(T const&).
+// constBehind moves const after the type that it qualifies, as demanglers write it: f(const T&)
+// becomes f(T const&). name must be squeezed.
 func constBehind(name string) string {
 	const word = "const "
 	for from := 0; ; {
@@ -73,8 +73,8 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// paramsAt returns where the list of parameters at the end of a source name
-// begins, -1 when it has none: operator() and (anonymous namespace) are names.
+// paramsAt returns the index of the parameter list at the end of a source name, or -1 if it has
+// none. The parentheses of operator() and (anonymous namespace) are parts of the name.
 func paramsAt(name string) int {
 	end := strings.LastIndexByte(name, ')')
 	if end < 0 || strings.Trim(name[end+1:], " &constvlaie") != "" {
@@ -97,9 +97,9 @@ func paramsAt(name string) int {
 	return -1
 }
 
-// withoutArgs removes template arguments and ABI tags from a demangled name
-// without parameters: std::vector<int>::at is std::vector::at. The < of an
-// operator and of a Rust path that begins with a type stay.
+// withoutArgs removes template arguments and ABI tags from a demangled name without parameters:
+// std::vector<int>::at becomes std::vector::at. It keeps the < of an operator, and of a Rust
+// path that starts with a type.
 func withoutArgs(name string) string {
 	if !strings.ContainsAny(name, "<[") {
 		return name
@@ -131,7 +131,7 @@ func withoutArgs(name string) string {
 	return string(b)
 }
 
-// trimPath removes the :: that Rust has before arguments.
+// trimPath removes the :: that Rust writes before type arguments.
 func trimPath(b []byte) []byte {
 	if n := len(b); n >= 2 && b[n-1] == ':' && b[n-2] == ':' {
 		return b[:n-2]
@@ -139,7 +139,7 @@ func trimPath(b []byte) []byte {
 	return b
 }
 
-// unspelled are the words of source names that mangled ones have a code for.
+// unspelled are words of source names that mangling replaces by a code.
 var unspelled = []string{
 	"std", "allocator", "basic_string", "string", "basic_istream", "istream", "basic_ostream", "ostream",
 	"basic_iostream", "iostream", "char_traits", "operator", "new", "delete", "co_await", "anonymous", "namespace",
@@ -152,12 +152,12 @@ var unspelled = []string{
 	"i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64",
 }
 
-// mangledWords returns the words of a source name, or of a pattern with these
-// wildcards, that must be in the mangled name of a function that it means:
-// mangling keeps identifiers as they are. The longest comes first.
+// mangledWords returns the words of name, the longest first, that every matching mangled name
+// must contain: mangling keeps identifiers unchanged. name is a source name, or a pattern with
+// these wildcards.
 func mangledWords(name, wildcards string) []string {
 	var words []string
-	depth := 0 // of template arguments, whose words may be a code
+	depth := 0 // of template arguments, whose words may be replaced by a code
 	for i := 0; i < len(name); {
 		if c := name[i]; !isWordByte(c) {
 			if c == '<' {
@@ -181,15 +181,15 @@ func mangledWords(name, wildcards string) []string {
 	return words
 }
 
-// isSpelled reports whether a word, or any that has it as a part, is in mangled
-// names as it is.
+// isSpelled reports whether mangled names contain word unchanged. If whole is false, word is
+// only a part of the identifier.
 func isSpelled(word string, whole bool) bool {
 	if strings.Trim(word, "0123456789") == "" {
 		return false
 	}
 	for i := range len(word) {
 		if word[i] >= 0x80 {
-			return false // Rust encodes what is not ASCII
+			return false // Rust encodes non-ASCII characters
 		}
 	}
 	return !slices.ContainsFunc(unspelled, func(w string) bool {

@@ -9,21 +9,21 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
-// FunctionKind says what a name of code stands for.
+// FunctionKind says what a function name stands for.
 type FunctionKind uint8
 
 // Kinds of functions.
 const (
 	// Defined is code of this file.
 	Defined FunctionKind = iota
-	// Indirect is an STT_GNU_IFUNC: the code at its place chooses, at load
-	// time, the function that its callers will call.
+	// Indirect is an STT_GNU_IFUNC: the code there runs at load time and returns the function
+	// that callers will use.
 	Indirect
-	// Resolver is another name of the code at the place of an Indirect function: what its
-	// author called the code that chooses (memset_ifunc).
+	// Resolver is another name of the code of an Indirect function: the source name of the code
+	// that chooses (memset_ifunc).
 	Resolver
 	// PLT is a stub of this file that jumps to a function of another file; its
 	// name ends with "@plt".
@@ -32,36 +32,35 @@ const (
 	Imported
 )
 
-// Function is a name of code in a file. One place may have several.
+// Function is a name of code in a file. One offset may have several names.
 type Function struct {
-	// Name is as the linker knows it, without the symbol version; see Demangle.
+	// Name is the linker's name without the symbol version; see Demangle.
 	Name string
-	// Offset is where the function begins in the file, in bytes; 0 for an
-	// Imported one.
+	// Offset is the file offset of the function's start, in bytes; 0 for an Imported one.
 	Offset uint64
-	// Size in bytes: what the symbol says, or where it says nothing up to the
-	// next symbol or the end of the section; 0 for an Imported one.
+	// Size in bytes is the symbol's size. If the symbol has none, the function extends to the
+	// next symbol or to the end of the section. Size is 0 for an Imported function.
 	Size uint64
 	Kind FunctionKind
 
-	rank uint8 // of the name among those of its place: see preferName
+	rank uint8 // of the name among the names at this offset; see preferName
 }
 
-// functionList is what Functions has found.
+// functionList is the cached result of Functions.
 type functionList struct {
 	once sync.Once
 	all  []Function
 	err  error
 }
 
-// Functions returns every name of code that the file has, aliases too: of its
-// own symbol tables, its separate debug file and MiniDebugInfo, stubs of the
-// procedure linkage table, and where all that leaves code without names those of
-// Go's function table. It is sorted by offset and name, the Imported functions
-// first, and must not be changed. Labels within functions are left out.
+// Functions returns every function name that the file has, including aliases. The names come
+// from its symbol tables, its separate debug file, MiniDebugInfo, and the stubs of the
+// procedure linkage table. Go's function table is used only if there is no full symbol table.
+// Labels within functions are left out. The result is sorted by offset and name, the Imported
+// functions first, and must not be changed.
 //
-// The first call reads the tables. The error tells of those that can't be read;
-// the names of the others are returned with it.
+// The first call reads the tables. The error joins the errors of tables that cannot be read;
+// the names of the other tables are returned with it.
 func (f *File) Functions() ([]Function, error) {
 	l := &f.functions
 	l.once.Do(func() {
@@ -72,8 +71,8 @@ func (f *File) Functions() ([]Function, error) {
 	return l.all, l.err
 }
 
-// collectAll reads every table of names. Where collect is content with the first
-// table that has all code, what looks for a name wants its aliases in the others.
+// collectAll reads every table of names. collect stops at the first table that covers all code,
+// but a search by name needs the aliases in the other tables, too.
 func (f *File) collectAll(b *builder) error {
 	var errs []error
 	full := false
@@ -91,7 +90,8 @@ func (f *File) collectAll(b *builder) error {
 	}
 	errs = append(errs, b.addDynsym(f.image), b.addMiniDebug(f.image, f.opts.Unpack))
 	if !full {
-		// A symbol table tells Go's wrappers from what they wrap, this does not.
+		// A symbol table distinguishes Go's wrappers from the functions they wrap; Go's table
+		// does not.
 		t, err := f.goTable()
 		if errs = append(errs, err); t != nil {
 			errs = append(errs, b.addGoTable(t))
@@ -101,7 +101,7 @@ func (f *File) collectAll(b *builder) error {
 	return errors.Join(errs...)
 }
 
-// functions turns what was collected into the list that Functions returns.
+// functions turns the collected symbols into the list that Functions returns.
 func (b *builder) functions(m *elfimage.Image) []Function {
 	slices.SortFunc(b.candidates, func(x, y candidate) int {
 		if c := cmp.Compare(x.addr, y.addr); c != 0 {
@@ -143,7 +143,7 @@ func (b *builder) functions(m *elfimage.Image) []Function {
 		for i := range group {
 			c := &group[i]
 			if !placed || size == 0 && addr < covered && c.rank&rankFunction == 0 {
-				continue // no place in the file, or a label inside of a function
+				continue // not in the file, or a label inside a function
 			}
 			if indirect && c.kind == Defined {
 				c.kind = Resolver
@@ -161,8 +161,8 @@ func (b *builder) functions(m *elfimage.Image) []Function {
 	return all
 }
 
-// placeIn returns where in the file the byte at an address is. Program headers may
-// promise more than the file has.
+// placeIn returns the file offset of the byte at addr. It checks the file's size: program
+// headers may promise more bytes than the file has.
 func placeIn(m *elfimage.Image, addr uint64) (uint64, bool) {
 	offset, ok := m.Offset(addr)
 	return offset, ok && offset < uint64(m.Size)
@@ -172,8 +172,7 @@ func (b *builder) sameName(x, y candidate) bool {
 	return x.addr == y.addr && bytes.Equal(b.nameOf(&x), b.nameOf(&y))
 }
 
-// address returns the candidates that have the address of the first one, and
-// the next address.
+// address returns the candidates with the same address as the first one, and the next address.
 func (b *builder) address(first int) (group []candidate, next uint64) {
 	end := first
 	for end < len(b.candidates) && b.candidates[end].addr == b.candidates[first].addr {
@@ -186,7 +185,7 @@ func (b *builder) address(first int) (group []candidate, next uint64) {
 	return b.candidates[first:end], next
 }
 
-// untilNext is the size of a symbol at addr that has none of its own.
+// untilNext returns the size of a symbol at addr that has no size of its own.
 func (b *builder) untilNext(addr, next, covered uint64) uint64 {
 	end, _ := endOf(b.code, addr)
 	if addr < covered {

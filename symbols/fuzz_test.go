@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/fuzzing"
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/gotable"
+	"github.com/ringtap/ringtap/internal/testkit/fuzzing"
 
 	"github.com/ringtap/ringtap/symbols/dwarfparam"
 )
@@ -27,7 +27,7 @@ func seeds(f *testing.F, paths ...string) {
 // may be errors, but no panic, and a symbol must cover the place it is found at.
 func FuzzFile(f *testing.F) {
 	fuzzing.Bound(f)
-	seeds(f, "tiny.elf", "tiny32.elf", "tiny-dynamic.elf", "../../internal/pytable/testdata/module.elf")
+	seeds(f, "tiny.elf", "tiny32.elf", "tiny-dynamic.elf", "../../internal/object/pytable/testdata/module.elf")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		open := func(string) (ReaderAtCloser, int64, error) {
 			return memFile{bytes.NewReader(data)}, int64(len(data)), nil

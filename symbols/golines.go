@@ -3,28 +3,27 @@ package symbols
 import (
 	"encoding/binary"
 
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/gotable"
 )
 
-// maxInlined is how deep inlined calls are followed.
+// maxInlined is the maximum depth of inlined calls.
 const maxInlined = 64
 
-// Indexes of what the runtime keeps for inlined calls (internal/abi/symtab.go).
+// Indexes of the runtime's data about inlined calls (internal/abi/symtab.go).
 const (
 	pcdataInlTreeIndex = 2
 	funcdataInlTree    = 3
 )
 
-// goLines reads the source positions that a Go program carries.
+// goLines reads the source positions in a Go program's own table.
 type goLines struct {
 	*gotable.Table
 	order binary.ByteOrder
 }
 
-// lines returns the source positions of addr, the innermost inlined function
-// first (runtime/symtabinl.go): the inline index at an address names an entry
-// of the tree, and that entry the address of the call that was inlined, where
-// the index is looked up again.
+// lines returns the source positions of addr, the innermost inlined function first
+// (runtime/symtabinl.go). The inline index at an address selects an entry of the tree. That
+// entry has the address of the inlined call, at which the next index is looked up.
 func (t *goLines) lines(addr uint64) []Line {
 	i, ok := t.Find(addr)
 	if !ok {
@@ -63,8 +62,7 @@ func (t *goLines) inlined(f *gotable.Func, addr uint64) (goInlined, bool) {
 	return t.entry(f, t.Value(f.PCData(pcdataInlTreeIndex), f.Entry, addr))
 }
 
-// callers returns the functions that have code of inlined copies of functions whose name
-// matches.
+// callers returns the functions that contain inlined copies of functions whose name matches.
 func (t *goLines) callers(match func(name string) bool) (callers []string) {
 	wanted := map[uint32]bool{} // by the offset of the name
 	for i := range t.Len {
@@ -90,9 +88,9 @@ func (t *goLines) callers(match func(name string) bool) (callers []string) {
 	return callers
 }
 
-// entry returns an entry of f's inline tree; none for an index below 0. An entry is, from
-// Go 1.20 on: function id, name, address of the call, start line, four bytes
-// each. Before it was: parent and id, file, line, name, address of the call.
+// entry returns an entry of f's inline tree, or false if index is negative. From Go 1.20 on, an
+// entry has four words of 4 bytes: function id, name, address of the call, start line. In Go
+// 1.18 it had: parent and id, file, line, name, address of the call.
 func (t *goLines) entry(f *gotable.Func, index int32) (goInlined, bool) {
 	if index < 0 {
 		return goInlined{}, false

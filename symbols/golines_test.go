@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
+	"github.com/ringtap/ringtap/internal/object/gotable"
 )
 
 // goTableText is where the code of goTableBytes begins.

@@ -1,10 +1,10 @@
 package symbols
 
-import "github.com/ringtap/ringtap/internal/gotable"
+import "github.com/ringtap/ringtap/internal/object/gotable"
 
-// addGoTable collects the functions of t.
+// addGoTable collects the functions of Go's table.
 func (b *builder) addGoTable(t *gotable.Table) error {
-	var functions []uint64 // by their number
+	var functions []uint64 // their indexes in the table
 	if b.want == nil {
 		for i := range t.Len {
 			functions = append(functions, i)

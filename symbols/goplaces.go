@@ -1,19 +1,19 @@
 package symbols
 
 import (
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/gotable"
 
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 )
 
-// maxGoPlaces is how many places of one line are returned.
+// maxGoPlaces is the maximum number of places returned for a line.
 const maxGoPlaces = 1 << 16
 
-// places finds a source line in Go's table, which has no marks for statements:
+// places finds a source line in Go's table. The table does not mark statements, so it returns
 // the first instruction of the line in each function and each inlined copy.
 func (t *goLines) places(sourceFile string, line int) dwarfline.Statements {
 	var s dwarfline.Statements
-	meant := map[string]bool{} // by the path as it is recorded
+	meant := map[string]bool{} // by the recorded path: whether sourceFile means it
 	for i := range t.Len {
 		f := t.Func(i)
 		if f.End <= f.Entry {
@@ -38,7 +38,7 @@ func (t *goLines) places(sourceFile string, line int) dwarfline.Statements {
 	return s
 }
 
-// placesIn looks at the code of f from start to end, which comes from one file.
+// placesIn searches the code of f from start to end, all of which comes from the file path.
 func (t *goLines) placesIn(s *dwarfline.Statements, f *gotable.Func, path string, start, end uint64, line int, copies map[goInlined]bool) {
 	lines := t.Values(f.Line(), f.Entry)
 	for lines.Next() {

@@ -4,22 +4,23 @@ import (
 	"debug/elf"
 	"sync"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/pytable"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
+	"github.com/ringtap/ringtap/internal/object/pytable"
 )
 
-// impliedNames are the names that a file's own data have for its functions.
+// impliedNames are the names that the file's data imply for its functions.
 type impliedNames struct {
 	once  sync.Once
 	names map[uint64]string // by virtual address
 }
 
-// Implied returns the function that holds the byte at fileOffset by what the data of the
-// file tell of it: CPython and its extension modules have tables of their functions, and a
-// stripped file has them too (list.append, list.tp_dealloc). It is for code that Lookup has
-// no name for. Files that have a symbol table, or a debug file with one, have none.
+// Implied returns the function that contains the byte at fileOffset, named after the file's own
+// data. CPython and its extension modules have tables of their functions, even in stripped
+// files (list.append, list.tp_dealloc). Use it if Lookup has no name. Files with a symbol
+// table, or with a debug file that has one, have no implied names.
 //
-// These are no symbols: no probe finds them. Their dots tell them from the names of C.
+// These names are not symbols, so probes cannot use them. Their dots distinguish them from C
+// names.
 func (f *File) Implied(fileOffset uint64) (Symbol, bool) {
 	n := &f.implied
 	n.once.Do(func() { n.names = f.readImplied() })
@@ -35,8 +36,8 @@ func (f *File) Implied(fileOffset uint64) (Symbol, bool) {
 	return Symbol{Name: name, Start: start, Size: size}, ok && name != ""
 }
 
-// readImplied reads the tables of a file that has them and no symbol table. Tables that
-// can't be read name nothing.
+// readImplied reads the tables, unless there is a symbol table. Tables that cannot be read add
+// no names.
 func (f *File) readImplied() map[uint64]string {
 	for _, from := range []func() (*elfimage.Image, error){f.own, f.debugImage} {
 		image, _ := from()
@@ -55,11 +56,12 @@ func (f *File) readImplied() map[uint64]string {
 	return names
 }
 
-// maxDynsym is how many bytes of dynamic symbols are looked at: those of 300,000.
+// maxDynsym limits the dynamic symbols that are read, in bytes. It is enough for 300,000
+// symbols.
 const maxDynsym = 8 << 20
 
-// pythonTypes tells whether a file is of CPython 3 or a module for it, by its dynamic
-// symbols, and where it has the type of types.
+// pythonTypes reports whether the file is CPython 3 or an extension module, judging by its
+// dynamic symbols. t is the location of PyType_Type, the type of all types.
 func (f *File) pythonTypes() (t pytable.Type, ok bool) {
 	m := f.image
 	size := int(symbolSize(m))

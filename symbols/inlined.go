@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Inlined returns where each copy of a function begins that the compiler inlined into another
-// function, sorted by offset, by debug information. The name is as in Find. Without debug
-// information it is nil.
+// Inlined returns the start of each inlined copy of a function, sorted by offset, by debug
+// information. name is as in Find. The result is nil if there is no debug information.
 func (f *File) Inlined(name string) ([]Place, error) {
 	s := &f.lines
 	s.once.Do(func() { s.open(f) })
@@ -28,10 +27,10 @@ func (f *File) Inlined(name string) ([]Place, error) {
 	return places, err
 }
 
-// GoCallers returns the functions of a Go program that a function was inlined into, sorted, by
-// the table that stripped programs have too. The name is as in Find. The compiler merges and
-// moves the code of a copy, so that none of its instructions is sure to run once for each call,
-// and a copy may have none left: then its caller is missing here.
+// GoCallers returns the functions of a Go program that a function was inlined into, sorted. It
+// uses Go's function table, which stripped programs keep. name is as in Find. There is no place
+// to probe: the compiler merges and moves the code of a copy, so that no instruction is sure to
+// run once per call. If no instruction of a copy is left, its caller is missing here.
 func (f *File) GoCallers(name string) []string {
 	s := &f.lines
 	s.once.Do(func() { s.open(f) })
@@ -44,7 +43,8 @@ func (f *File) GoCallers(name string) []string {
 	return callers
 }
 
-// IsInlined reports whether the function that begins at offset was inlined somewhere as well.
+// IsInlined reports whether copies of the function that starts at offset were inlined
+// elsewhere.
 func (f *File) IsInlined(offset uint64) bool {
 	s := &f.lines
 	s.once.Do(func() { s.open(f) })

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// FindKallsyms is ReadKallsyms for those who know what they look for: of the text it
-// keeps the functions at the given addresses, and reads no more of it than it must.
-// Lookup of the result finds these addresses as it does in the whole table. Others,
-// unless they lie in the same functions, it does not find.
+// FindKallsyms is like ReadKallsyms for a caller that knows the addresses it will look up. It
+// keeps only the functions at addrs and stops reading as soon as it can. For addrs, Lookup
+// returns the same as with the whole table. It does not find other addresses, unless they are
+// in the same functions.
 func FindKallsyms(r io.Reader, addrs []uint64) (*Kallsyms, error) {
 	f := kallsymsFinder{left: sorted(slices.Clone(addrs))}
 	f.parser.start()
@@ -24,20 +24,20 @@ func FindKallsyms(r io.Reader, addrs []uint64) (*Kallsyms, error) {
 	return f.parser.finish(), nil
 }
 
-// kallsymsFinder looks for addresses in lines that are sorted, as those of the kernel
-// proper are, and keeps all lines behind these if an address may be a module's.
+// kallsymsFinder searches the sorted lines of the kernel proper for addresses. It keeps all
+// lines after these if an address may belong to a module.
 type kallsymsFinder struct {
 	parser kallsymsParser
-	left   []uint64 // addresses that the lines have not come to
-	last   uint64   // the last address
-	group  []line   // the lines so far that have it
-	names  []byte   // of the group
-	first  bool     // a line was read
-	rest   bool     // all that comes is kept
-	wide   bool     // an address is far from the symbol before it
+	left   []uint64 // addresses beyond the lines read so far
+	last   uint64   // the last line's address
+	group  []line   // the lines with that address
+	names  []byte   // the names of the group
+	first  bool     // the first line was read
+	rest   bool     // keep all following lines
+	wide   bool     // an address is far from the symbol before it, so a module may have it
 }
 
-// line is a line of the kernel proper: its type, and where in names its name ends.
+// line is a line of the kernel proper: its type, and the end of its name in names.
 type line struct {
 	kind byte
 	end  int
@@ -52,7 +52,7 @@ func (f *kallsymsFinder) add(s *KernelSymbol) error {
 		return p.add(s)
 	}
 	if len(s.Module) > 0 || s.Address < f.last {
-		// What comes is in no order.
+		// The lines from here on are not sorted.
 		f.rest = true
 		if err := f.pass(^uint64(0)); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (f *kallsymsFinder) add(s *KernelSymbol) error {
 	return nil
 }
 
-// pass keeps the group, if an address lies behind it and before next.
+// pass keeps the group if one of the addresses is between it and next.
 func (f *kallsymsFinder) pass(next uint64) error {
 	if len(f.group) == 0 || len(f.left) == 0 {
 		f.wide = f.wide || len(f.left) > 0

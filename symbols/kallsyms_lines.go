@@ -12,7 +12,7 @@ import (
 // KernelSymbol is a line of /proc/kallsyms.
 type KernelSymbol struct {
 	Address uint64 // 0 if the kernel hides it
-	Type    byte   // as nm(1) has it: t, T, w and W are code
+	Type    byte   // as in nm(1): t, T, w and W are code
 	Name    []byte
 	Module  []byte // empty for the kernel proper
 }
@@ -23,10 +23,9 @@ var errKallsymsLine = errors.New("want ADDRESS TYPE NAME")
 //
 //	ADDRESS TYPE NAME[\t[MODULE]]
 //
-// It calls each for every line. The symbol and its bytes are valid until each
-// returns. An error of each ends the reading: io.EOF is no error of
-// EachKernelSymbol, any other is wrapped with the line's number. A line that has
-// another form is an error too.
+// It calls each for every line. The symbol and its bytes are valid until each returns. If each
+// returns an error, reading ends. EachKernelSymbol returns nil for io.EOF and wraps any other
+// error with the line number. A malformed line is an error, too.
 func EachKernelSymbol(r io.Reader, each func(*KernelSymbol) error) error {
 	lines := bufio.NewReaderSize(r, maxSymbolName+256)
 	var s KernelSymbol
@@ -48,7 +47,7 @@ func EachKernelSymbol(r io.Reader, each func(*KernelSymbol) error) error {
 	}
 }
 
-// parse takes a line, and reports whether it has the form.
+// parse parses a line and reports whether it is well-formed.
 func (s *KernelSymbol) parse(line []byte) bool {
 	addr, rest, ok := cutHex(line)
 	if !ok || len(rest) < 4 || rest[0] != ' ' || rest[2] != ' ' {
@@ -61,13 +60,13 @@ func (s *KernelSymbol) parse(line []byte) bool {
 	return len(s.Name) > 0
 }
 
-// cutHex returns the hexadecimal number that b begins with, and the rest.
+// cutHex returns the hexadecimal number at the start of b, and the rest.
 func cutHex(b []byte) (n uint64, rest []byte, ok bool) {
 	i := 0
 	for ; i < len(b) && i <= 16; i++ {
 		digit := b[i] - '0'
 		if digit > 9 {
-			if digit = (b[i] | 0x20) - 'a'; digit > 5 { // of either case
+			if digit = (b[i] | 0x20) - 'a'; digit > 5 { // lower or upper case
 				return n, b[i:], i > 0
 			}
 			digit += 10

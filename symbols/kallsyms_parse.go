@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// kernelSymbol is a line of kallsyms; without the rank bit rankFunction it only
-// ends the function before it.
+// kernelSymbol is a line of kallsyms. If its rank is 0, it only ends the function before it.
 type kernelSymbol struct {
 	addr   uint64
 	name   uint32 // offset in the parser's names
@@ -60,12 +59,11 @@ func (p *kallsymsParser) each(r io.Reader, add func(*KernelSymbol) error) error 
 	return nil
 }
 
-// mark ends the function before an address.
+// mark ends the function before addr.
 func (p *kallsymsParser) mark(addr uint64) {
 	p.symbols = append(p.symbols, kernelSymbol{addr: addr})
 }
 
-// add takes a line.
 func (p *kallsymsParser) add(line *KernelSymbol) error {
 	s := kernelSymbol{addr: line.Address}
 	name := line.Name
@@ -101,9 +99,9 @@ func (p *kallsymsParser) add(line *KernelSymbol) error {
 	return nil
 }
 
-// markRank gives the linker script's marks (include/asm-generic/vmlinux.lds.h),
-// which are of type T too, a lower rank: those of an end name no code at all, and
-// those of a start only code that has no other name.
+// markRank lowers the rank of the linker script's labels (include/asm-generic/vmlinux.lds.h),
+// which also have type T. Labels such as _etext name no code at all; the others name code only
+// if it has no other name.
 func markRank(name []byte, rank uint8) uint8 {
 	switch string(name) {
 	case "_etext", "_einittext":
@@ -137,7 +135,7 @@ func (p *kallsymsParser) nameOf(s *kernelSymbol) []byte {
 
 func (p *kallsymsParser) finish() *Kallsyms {
 	byAddr := func(x, y kernelSymbol) int { return cmp.Compare(x.addr, y.addr) }
-	if !slices.IsSortedFunc(p.symbols, byAddr) { // it is without modules
+	if !slices.IsSortedFunc(p.symbols, byAddr) { // without modules it is already sorted
 		slices.SortFunc(p.symbols, byAddr)
 	}
 	p.keepBest()
@@ -166,7 +164,7 @@ func (p *kallsymsParser) finish() *Kallsyms {
 	return k
 }
 
-// keepBest leaves the best symbol of each address.
+// keepBest keeps the best symbol of each address.
 func (p *kallsymsParser) keepBest() {
 	kept := p.symbols[:0]
 	for _, s := range p.symbols {
@@ -180,10 +178,9 @@ func (p *kallsymsParser) keepBest() {
 	p.symbols = kept
 }
 
-// sizeOf gives symbol i an end, which kallsyms does not: the next symbol, if it
-// is of the same module and near. Behind the last one, memory up to the end of
-// the page after the one it begins in may still be its code, and what lies
-// further off is not.
+// sizeOf returns the size of symbol i, which kallsyms does not have. The symbol ends at the
+// next one if that is near and in the same module. Otherwise it extends at most to the end of
+// the page after the one it starts in.
 func (p *kallsymsParser) sizeOf(i int) uint32 {
 	s := &p.symbols[i]
 	last := kernelPage - s.addr%kernelPage + kernelPage

@@ -7,32 +7,30 @@ import (
 
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
-// Line is one level of source positions at an address. Its Function is the raw
-// name; see Demangle.
+// Line is one level of the source positions at an address. Its Function is a raw name; see
+// Demangle.
 type Line = dwarfline.Line
 
-// lineSources are what Lines reads, found at its first call.
+// lineSources are the tables that Lines reads. The first call finds them.
 type lineSources struct {
 	once  sync.Once
 	goTab *goLines
 	err   error
 
-	mu    sync.Mutex // an Index serves one goroutine at a time
+	mu    sync.Mutex // an Index may be used by one goroutine at a time
 	dwarf *dwarfline.Index
 }
 
-// Lines returns the functions and source lines of the instruction at
-// fileOffset: the innermost inlined function first, the function that the symbol
-// tables know last. Go code is looked up in Go's own table, other code in the
-// DWARF sections of the file or of its separate debug file. Where neither says
-// anything of the place the result is nil, without an error.
+// Lines returns the functions and source lines of the instruction at fileOffset. The innermost
+// inlined function is first; the function that the symbol tables know is last. Go code is
+// looked up in Go's own table, other code in the DWARF of the file or of its separate debug
+// file. If neither covers the place, the result is nil without an error.
 //
-// The first call reads those sections to memory, where they stay as long as the
-// File is used: about the size of the file for a large program with debug
-// information.
+// The first call reads these sections into memory and keeps them as long as the File is used.
+// For a large program with debug information, that is about the size of the file.
 func (f *File) Lines(fileOffset uint64) ([]Line, error) {
 	addr, ok := f.image.Vaddr(fileOffset)
 	if !ok {
@@ -57,8 +55,8 @@ func (f *File) Lines(fileOffset uint64) ([]Line, error) {
 	return lines, nil
 }
 
-// LinesErr returns why Lines found no inlined functions of some code: the first split file
-// (-gsplit-dwarf) that it needed and could not read. It is nil if there was none.
+// LinesErr returns why Lines may have missed inlined functions: the error of the first split
+// file (-gsplit-dwarf) that could not be read. It is nil if there was none.
 func (f *File) LinesErr() error {
 	s := &f.lines
 	s.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
 )
 
 // inlineProgram has calls that are inlined when compiled with -O1 and more.

@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// ErrPattern is wrapped by the error of Match for a pattern that is malformed.
+// ErrPattern is wrapped by Match's error if the pattern is malformed.
 var ErrPattern = errors.New("malformed pattern")
 
-// Match returns the functions of which a name matches the whole pattern, one for
-// each place, sorted by offset: * stands for any text, ? for one character, [a-z]
-// and [^a-z] for one of a set, and \ takes the meaning of what follows. Raw and
-// source names are looked at (without parameters, unless the pattern has a
-// parenthesis; also with the result of a template's function if it has a blank). Only Defined and Indirect functions are returned, and no
-// pieces (.cold, .part.0), except from Go programs, whose own names look the same.
+// Match returns the functions whose raw or source name matches the whole pattern, one per
+// offset, sorted by offset. * matches any text, ? one character, [a-z] and [^a-z] one character
+// of a set, and \ quotes the next character. Source names have parameters only if the pattern
+// contains a parenthesis. The result type of a template function is tried, too, if the pattern
+// has a space.
+//
+// Only Defined and Indirect functions are returned. Pieces (.cold, .part.0) are left out,
+// except in Go programs, where ordinary names look the same.
 func (f *File) Match(pattern string) ([]Function, error) {
 	g, err := newGlob(pattern, f.IsGo())
 	if err != nil {
@@ -34,18 +36,18 @@ func (f *File) Match(pattern string) ([]Function, error) {
 
 // glob is a pattern of function names.
 type glob struct {
-	names.Glob
-	words  []string // that the mangled name of a match holds
+	match.Glob
+	words  []string // words that a matching mangled name contains
 	params bool
-	result bool // whether it may begin with the type of the result
-	inGo   bool // whether functions may be Go's
+	result bool // whether the pattern may start with the result type
+	inGo   bool // whether the file may contain Go functions
 }
 
-const wildcards = names.Special + `]\`
+const wildcards = match.Special + `]\`
 
-// newGlob takes the pattern apart.
+// newGlob parses the pattern.
 func newGlob(pattern string, inGo bool) (*glob, error) {
-	parsed, err := names.ParseGlob(pattern)
+	parsed, err := match.ParseGlob(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %q: %w", ErrPattern, pattern, err)
 	}
@@ -80,10 +82,10 @@ func (g *glob) matches(raw string) bool {
 	return g.Match(Demangle(base)) || g.result && g.Match(withResult(base))
 }
 
-// Meant returns what tells whether the raw name of a function, or of a piece of one, is one that
-// Find takes for a name, or Match for a pattern.
+// Meant returns a function that reports whether Find (or, for a pattern, Match) would accept a
+// raw function name. Pieces of functions are accepted if their raw name matches.
 func Meant(name string) (func(raw string) bool, error) {
-	if !names.IsGlob(name) {
+	if !match.IsGlob(name) {
 		q := newQuery(name, true)
 		return func(raw string) bool { return raw == name || q.matches(raw) }, nil
 	}

@@ -7,28 +7,27 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
-// Limits of MiniDebugInfo. Symbols come to a fifth of their size or so; the largest
-// browser's are some 50 MiB. While a section is unpacked it and the dictionary are in
-// memory.
+// Limits of MiniDebugInfo. Symbols are compressed to about a fifth; the largest browsers have
+// some 50 MiB of them. While a section is unpacked, both it and the dictionary are in memory.
 const (
 	maxMiniPacked   = 32 << 20 // bytes of the section
 	maxMiniUnpacked = 64 << 20
-	maxMiniRatio    = 32 // of unpacked to packed bytes
+	maxMiniRatio    = 32 // unpacked bytes per packed byte
 	miniGarbage     = 8 << 20
 )
 
-// ErrSkipped is wrapped by errors of tables that are not read because they would take
-// more memory than those of any real file.
+// ErrSkipped is wrapped by the error for a table that is not read because it would take more
+// memory than allowed.
 var ErrSkipped = errors.New("left out")
 
 // addMiniDebug collects the symbols of .gnu_debugdata, an xz-compressed ELF
-// file with the functions that .dynsym leaves out. It takes most bytes at most, unless
-// that is 0. (The layout is documented in
-// GDB's manual, "MiniDebugInfo".)
-func (b *builder) addMiniDebug(m *elfimage.Image, most int) error {
+// file with the functions that .dynsym leaves out. It uses at most maxBytes bytes of
+// memory, unless maxBytes is 0. (The layout is documented in GDB's manual,
+// "MiniDebugInfo".)
+func (b *builder) addMiniDebug(m *elfimage.Image, maxBytes int) error {
 	s, ok := m.Section(".gnu_debugdata")
 	if !ok {
 		return nil
@@ -38,16 +37,16 @@ func (b *builder) addMiniDebug(m *elfimage.Image, most int) error {
 		return fmt.Errorf("read .gnu_debugdata: %w", err)
 	}
 	limit := min(maxMiniUnpacked, maxMiniRatio*len(packed))
-	if most > 0 {
-		limit = min(limit, max(most-len(packed), 0)/2) // the dictionary is as large at most
+	if maxBytes > 0 {
+		limit = min(limit, max(maxBytes-len(packed), 0)/2) // halved, since the dictionary may be as large as the result
 	}
 	data, err := unxz(packed, limit)
 	if err != nil {
 		return fmt.Errorf("unpack .gnu_debugdata: %w", err)
 	}
 	if len(data) > miniGarbage {
-		// The next file's may be as large, and the collector would not look before
-		// the heap has doubled.
+		// Free this before the next file needs as much: otherwise the garbage collector waits
+		// until the heap has doubled.
 		defer debug.FreeOSMemory()
 	}
 	mini, err := elfimage.New(bytes.NewReader(data), int64(len(data)))

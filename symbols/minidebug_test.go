@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
 )
 
 // addMiniDebugInfo puts the .symtab of full into program as distributions do.

@@ -4,20 +4,19 @@ import (
 	"math"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// Bounds of Nearest, which is asked only after something was not found.
+// Limits of Nearest, which is only called after a search found nothing.
 const (
-	maxNearestName  = 256      // bytes; longer names resemble nothing
-	maxNearestNames = 300_000  // names that are looked at
-	maxNearestCells = 50 << 20 // of all tables of edit distances
+	maxNearestName  = 256      // bytes; no suggestions for longer names
+	maxNearestNames = 300_000  // names to compare
+	maxNearestCells = 50 << 20 // total size of the edit-distance tables
 )
 
-// Nearest returns at most n source names of functions with code in this file
-// that resemble name, the most similar first: names that differ in case only or
-// in the path before them, then names with few letters changed, then names that
-// hold this one. It does not look at more than some 100,000 names.
+// Nearest returns at most n source names of functions in this file that resemble name, the most
+// similar first. The order is: names that differ only in case or in their path, names with few
+// edits, names that contain this one. It looks at no more than 300,000 names.
 func (f *File) Nearest(name string, n int) []string {
 	all, _ := f.Functions()
 	want := strings.ToLower(squeeze(name))
@@ -27,7 +26,7 @@ func (f *File) Nearest(name string, n int) []string {
 	if want == "" || len(want) > maxNearestName {
 		return nil
 	}
-	near := names.NewNearest(want, math.MaxInt, n, names.ShortestFirst)
+	near := match.NewNearest(want, math.MaxInt, n, match.ShortestFirst)
 	d := distance{left: maxNearestCells}
 	lastWord := lastOf(want)
 	for i := range all[:min(len(all), maxNearestNames)] {
@@ -35,7 +34,7 @@ func (f *File) Nearest(name string, n int) []string {
 			continue
 		}
 		if isMangled(all[i].Name) && !d.hasWordLike(all[i].Name, lastWord) {
-			continue // demangling takes longest
+			continue // demangling is the slowest part
 		}
 		source := Demangle(all[i].Name)
 		if cost, ok := d.cost(want, strings.ToLower(source)); ok {
@@ -45,21 +44,20 @@ func (f *File) Nearest(name string, n int) []string {
 	return near.Names()
 }
 
-// receivers turns the name of a method of Go into what people type.
+// receivers turns the name of a Go method into the form that people type.
 var receivers = strings.NewReplacer("(*", "", ")", "")
 
-// distance compares names, as long as it has work left.
+// distance compares names until its work limit is used up.
 type distance struct {
-	left int // cells
+	left int // cells of edit-distance tables that it may still compute
 	row  [maxNearestName + 1]int
 }
 
-// cost is how far a name is from the one that is wanted, and whether it
-// resembles it at all.
+// cost returns the distance of name from want, and whether they are similar at all.
 func (d *distance) cost(want, name string) (int, bool) {
 	plain := withoutArgs(name)
 	if i := strings.IndexByte(plain, '['); i > 0 {
-		plain = plain[:i] // types of a generic function of Go
+		plain = plain[:i] // type arguments of a generic Go function
 	}
 	plain = receivers.Replace(plain)
 	last := lastOf(plain)
@@ -74,7 +72,7 @@ func (d *distance) cost(want, name string) (int, bool) {
 	for _, text := range []string{plain, last} {
 		best = min(best, 1+d.edits(want, text, most))
 	}
-	if wanted := lastOf(want); wanted != want { // the path may be the mistake
+	if wanted := lastOf(want); wanted != want { // the mistake may be in the path
 		if difference := len(last) - len(wanted); max(difference, -difference) <= most/2 {
 			best = min(best, 2+d.edits(wanted, last, most))
 		}
@@ -88,7 +86,7 @@ func (d *distance) cost(want, name string) (int, bool) {
 	return 0, false
 }
 
-// lastOf returns a name without the path before it.
+// lastOf returns the last part of a qualified name.
 func lastOf(name string) string {
 	if i := strings.LastIndexAny(name, ":."); i >= 0 && i+1 < len(name) {
 		return name[i+1:]
@@ -96,8 +94,8 @@ func lastOf(name string) string {
 	return name
 }
 
-// hasWordLike reports whether one of the identifiers of a mangled name, which
-// have their length before them, resembles word.
+// hasWordLike reports whether an identifier in a mangled name resembles word. Mangling writes
+// the length before each identifier.
 func (d *distance) hasWordLike(mangled, word string) bool {
 	for i := 0; i < len(mangled); i++ {
 		n := 0
@@ -116,14 +114,14 @@ func (d *distance) hasWordLike(mangled, word string) bool {
 	return false
 }
 
-// edits is the number of letters to change, insert or delete, or more than most
-// if it is more than that, or if no work is left.
-func (d *distance) edits(x, y string, most int) int {
-	if difference := len(x) - len(y); max(difference, -difference) > most {
-		return most + 1
+// edits returns the edit distance (letters changed, inserted or deleted). It returns more than
+// limit if the distance is above limit or the work limit is used up.
+func (d *distance) edits(x, y string, limit int) int {
+	if difference := len(x) - len(y); max(difference, -difference) > limit {
+		return limit + 1
 	}
 	if d.left -= len(x) * len(y); d.left < 0 || len(y) > maxNearestName {
-		return most + 1
+		return limit + 1
 	}
-	return names.Distance(x, y, most, d.row[:])
+	return match.Distance(x, y, limit, d.row[:])
 }

@@ -12,25 +12,23 @@ import (
 // Param is a parameter of a function; see dwarfparam.Param.
 type Param = dwarfparam.Param
 
-// Type is a type with all that it leads to; see dwarfparam.Type.
+// Type is a type and all types that it refers to; see dwarfparam.Type.
 type Type = dwarfparam.Type
 
-// ErrNoParams is wrapped by the error of Params when there is no debug
-// information about the function.
+// ErrNoParams is wrapped by Params's error if there is no debug information about the function.
 var ErrNoParams = errors.New("no debug information about the function's parameters")
 
-// Params returns the parameters of the function that begins at offset, and where
-// they are before its first instruction runs. They come from DWARF, of the file or
-// of its separate debug file; without any, or for a place where no function
-// begins, the error wraps ErrNoParams. What is not known of a parameter is told in
-// its Location.
+// Params returns the parameters of the function that starts at offset, and their locations
+// before its first instruction runs. It reads the DWARF of the file or of its separate debug
+// file. If there is none, or no function starts at offset, the error wraps ErrNoParams. If the
+// location of a parameter is unknown, its Location says why.
 func (f *File) Params(offset uint64) ([]Param, error) { return f.params(offset, false) }
 
-// TypedParams returns the same with whole types: dwarfparam.Param.Of.
+// TypedParams is like Params, but also sets the whole types: dwarfparam.Param.Of.
 func (f *File) TypedParams(offset uint64) ([]Param, error) { return f.params(offset, true) }
 
-// FindType finds a type by its name; see dwarfparam.FindType. One that several parts of a program have is
-// taken from that of the function that begins at offset.
+// FindType finds a type by its name; see dwarfparam.FindType. If several compilation units
+// define it, the one of the function that starts at offset is used.
 func (f *File) FindType(offset uint64, name string) (*Type, bool) {
 	s := &f.lines
 	s.once.Do(func() { s.open(f) })
@@ -59,8 +57,8 @@ func (f *File) params(offset uint64, types bool) ([]Param, error) {
 	return params, nil
 }
 
-// Result returns what the function that begins at offset returns, by debug information; see
-// dwarfparam.Result.
+// Result returns the type and location of the result of the function that starts at offset, by
+// debug information; see dwarfparam.Result.
 func (f *File) Result(offset uint64) (Param, bool) {
 	s := &f.lines
 	s.once.Do(func() { s.open(f) })
@@ -73,8 +71,8 @@ func (f *File) Result(offset uint64) (Param, bool) {
 	return dwarfparam.Result(s.dwarf, addr, dwarfparam.Options{Machine: f.image.Machine})
 }
 
-// isClone reports whether all names of a place are those of copies that an
-// optimizer made for some callers.
+// isClone reports whether all names at offset belong to copies that an optimizer made for some
+// callers.
 func (f *File) isClone(offset uint64) bool {
 	all, _ := f.Functions()
 	i, _ := slices.BinarySearchFunc(all, offset, func(x Function, offset uint64) int {

@@ -7,29 +7,27 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/ringtap/ringtap/internal/jitmap"
+	"github.com/ringtap/ringtap/internal/object/jitmap"
 )
 
-// MaxPerfMap is the number of bytes of a perf map that ReadPerfMap reads when
-// the caller names no other limit.
+// MaxPerfMap is the number of bytes that ReadPerfMap reads if the limit is 0.
 const MaxPerfMap = 64 << 20
 
-// PerfMap is the code that a just-in-time compiler has written a map of. It
-// never changes once read; a runtime appends to its file as it compiles, so the
-// caller reads it anew when it wants the newer names.
+// PerfMap is the map that a just-in-time compiler has written of its code. It never changes. A
+// runtime appends to its file as it compiles: to get the newer names, read it again.
 type PerfMap struct {
-	ranges []jitted // sorted, apart from each other
+	ranges []jitted // sorted, disjoint
 	names  string
 
-	// BadLines counts lines that were left out for their form: a runtime may
-	// have been in the middle of writing one.
+	// BadLines counts malformed lines, which were left out. The runtime may have been in the
+	// middle of writing one.
 	BadLines int
-	// Cut says that the file was longer than the limit, or held more entries
-	// than are kept; what was read before is there.
+	// Cut is true if the file was longer than the limit or had too many entries. The entries
+	// before that were kept.
 	Cut bool
 }
 
-// jitted is a line of a perf map, or what later lines have left of it.
+// jitted is an entry of a perf map, or the part of it that no later entry overlaps.
 type jitted struct {
 	start  uint64
 	size   uint32
@@ -37,21 +35,22 @@ type jitted struct {
 	length uint16
 }
 
-// ReadPerfMap reads the form that perf(1) takes from /tmp/perf-PID.map
+// ReadPerfMap reads the format of /tmp/perf-PID.map
 // (tools/perf/Documentation/jit-interface.txt): lines of
 //
 //	START SIZE NAME
 //
-// with START and SIZE in hexadecimal and a NAME that may hold spaces. It reads
-// limit bytes at most, MaxPerfMap when limit is zero. Where entries overlap the
-// later one wins, since its code has overwritten the other's. The only errors
-// are those of r. It reads a jitdump file as well, of which the names are taken.
+// START and SIZE are hexadecimal; NAME may contain spaces. It reads at most limit bytes, or
+// MaxPerfMap if limit is zero. If entries overlap, the later one wins, since its code has
+// overwritten the other's. Only errors of r are returned. It also reads the names of a jitdump
+// file.
 //
-// The file lies in a directory that anyone can write to. Before its names are
-// shown as those of process PID the caller must have checked that it is a
-// regular file, not reached through a symbolic link, that it belongs to the
-// user of the process or to root, and that it is the one in the root directory
-// and with the pid of the process's own mount and pid namespaces.
+// The file is in a directory that anyone can write to. Before the caller shows its names as
+// names of process PID, it must have checked that the file
+//
+//   - is a regular file, not reached through a symbolic link,
+//   - belongs to the user of the process or to root, and
+//   - is found with the root directory, mount namespace and pid namespace of the process.
 func ReadPerfMap(r io.Reader, limit int64) (*PerfMap, error) {
 	if limit <= 0 {
 		limit = MaxPerfMap
@@ -88,8 +87,8 @@ func ReadPerfMap(r io.Reader, limit int64) (*PerfMap, error) {
 	return p, nil
 }
 
-// Lookup returns the code that holds addr, an address in the process of the
-// map. It allocates nothing.
+// Lookup returns the code that contains addr, an address in the process that wrote the map. It
+// allocates nothing.
 func (p *PerfMap) Lookup(addr uint64) (Symbol, bool) {
 	i := sort.Search(len(p.ranges), func(i int) bool { return p.ranges[i].start > addr }) - 1
 	if i < 0 || addr-p.ranges[i].start >= uint64(p.ranges[i].size) {
@@ -102,9 +101,9 @@ func (p *PerfMap) Lookup(addr uint64) (Symbol, bool) {
 // Len returns the number of ranges that have a name.
 func (p *PerfMap) Len() int { return len(p.ranges) }
 
-// flatten lays entries, in the order of the file, over one another. It sweeps
-// over the addresses with a heap of the entries that cover the present one,
-// the latest on top.
+// flatten resolves overlaps: at each address the entry that comes last in the file wins. It
+// sweeps over the addresses with a heap of the entries that cover the current one, the latest
+// on top.
 func flatten(entries []jitted) []jitted {
 	order := make([]int, len(entries))
 	for i := range order {
@@ -121,7 +120,7 @@ func flatten(entries []jitted) []jitted {
 			e := entries[order[0]]
 			at = e.start
 			if len(order) == 1 || entries[order[1]].start >= at+uint64(e.size) {
-				flat, order = append(flat, e), order[1:] // alone, as nearly all are
+				flat, order = append(flat, e), order[1:] // no overlap, the usual case
 				continue
 			}
 		}
@@ -138,8 +137,7 @@ func flatten(entries []jitted) []jitted {
 		if len(order) > 0 {
 			end = min(end, entries[order[0]].start)
 		}
-		// An entry that begins here but is covered by a later one does not
-		// split that one.
+		// An entry that starts here but is covered by a later one does not split that one.
 		if n := len(flat); n > 0 && flat[n-1].name == top.name && flat[n-1].start+uint64(flat[n-1].size) == at {
 			flat[n-1].size = uint32(end - flat[n-1].start)
 		} else {
@@ -151,7 +149,7 @@ func flatten(entries []jitted) []jitted {
 	return flat
 }
 
-// latest is a heap of indexes, the greatest on top.
+// latest is a heap of indexes, the largest on top.
 type latest []int
 
 func (l latest) Len() int           { return len(l) }

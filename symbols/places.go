@@ -9,31 +9,29 @@ import (
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 )
 
-// Place is an instruction that a line of source code begins with.
+// Place is the first instruction of a source line.
 type Place struct {
-	Offset   uint64 // in the file, bytes
-	Function string // raw name of the function, or inlined copy, that the line is part of
+	Offset   uint64 // file offset in bytes
+	Function string // raw name of the function or inlined function that contains the line
 	File     string // path of the source file as the compiler recorded it
 	Line     int    // counted from 1
 }
 
-// ErrNoLines is wrapped by the error of Places for a file that does not say which
-// source lines its code comes from.
+// ErrNoLines is wrapped by Places's error if the file has no information about source lines.
 var ErrNoLines = errors.New("no debug information about source lines")
 
-// NoSourceError is the error of Places for a source file that no code of the
-// file comes from.
+// NoSourceError is returned by Places if no code of the file comes from the source file.
 type NoSourceError struct{ File string }
 
 func (e *NoSourceError) Error() string {
 	return fmt.Sprintf("no code comes from a source file %s", e.File)
 }
 
-// NoCodeError is the error of Places for a line without code.
+// NoCodeError is returned by Places for a line without code.
 type NoCodeError struct {
 	File string
 	Line int
-	Next int // the next line with code, 0 when there is none
+	Next int // the next line with code, 0 if there is none
 }
 
 func (e *NoCodeError) Error() string {
@@ -43,14 +41,14 @@ func (e *NoCodeError) Error() string {
 	return fmt.Sprintf("no code at line %d of %s; the next line with code is %d", e.Line, e.File, e.Next)
 }
 
-// Places returns the instructions that a source line begins with, sorted by
-// offset: for each function that has code of the line, and for each inlined copy
-// of one, the first. sourceFile is an absolute path or the end of one, whole names
-// of folders: when several source files share it all are meant, and Place.File
-// tells them apart. It is a *NoSourceError when there is no such source file, a
-// *NoCodeError when the line has no code, an error that wraps ErrNoLines when
-// there is nothing to look in: neither DWARF, here or in a separate debug file,
-// nor Go's table.
+// Places returns the first instruction of a source line in each function, and in each inlined
+// copy, that has code of the line. The result is sorted by offset. sourceFile is an absolute
+// path or the end of one, in whole path elements. If it matches several source files, all are
+// searched, and Place.File distinguishes them.
+//
+// The error is a *NoSourceError if no source file matches, and a *NoCodeError if the line has
+// no code. It wraps ErrNoLines if there is neither DWARF (here or in a separate debug file) nor
+// Go's table.
 func (f *File) Places(sourceFile string, line int) ([]Place, error) {
 	s := &f.lines
 	s.once.Do(func() { s.open(f) })

@@ -5,38 +5,37 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
-// Limits of one section of stubs.
+// Limits of one section of stubs, and of relocations.
 const (
-	maxPLT      = 16 << 20 // bytes; a stub is 8 at least
-	maxPLTNames = 16 << 20 // bytes of the names of its stubs
+	maxPLT      = 16 << 20 // bytes; a stub has at least 8
+	maxPLTNames = 16 << 20 // total bytes of the stubs' names
 
 	maxRelocations = 4 << 20 // of one file
 )
 
-// stub is a piece of a procedure linkage table that jumps to the address in a
-// slot of the global offset table.
+// stub is an entry of a procedure linkage table. It jumps to the address in a slot of the
+// global offset table.
 type stub struct {
 	addr, size uint64
 	slot       uint64
-	index      int // in the table of JUMP_SLOT relocations when slot is 0
+	index      int // in the table of JUMP_SLOT relocations, if slot is 0
 }
 
-// target is what a relocation will put into a slot.
+// target describes the address that a relocation will write to a slot.
 type target struct {
-	symbol   uint32 // index in the dynamic symbols, 0 when it has none
-	resolver uint64 // address of the function that chooses, of IRELATIVE
+	symbol   uint32 // index in the dynamic symbols, 0 if it has none
+	resolver uint64 // for IRELATIVE: address of the function that chooses the target
 }
 
-// pltSections are where stubs lie.
+// pltSections are the sections that contain stubs.
 var pltSections = []string{".plt", ".plt.sec", ".plt.got", ".iplt"}
 
-// addPLT names the stubs through which a file calls functions of other files,
-// and functions that are chosen at load time: `name@plt`. It knows those of
-// amd64 and arm64 (psABIs, "Procedure Linkage Table"), by decoding their jumps,
-// and needs section headers.
+// addPLT names the stubs through which a file calls functions of other files, and functions
+// that are chosen at load time: `name@plt`. It decodes the jumps of amd64 and arm64 stubs
+// (psABIs, "Procedure Linkage Table"), and needs section headers.
 func (b *builder) addPLT(m *elfimage.Image) error {
 	if b.only != nil && !b.onlyStubs() {
 		return nil
@@ -107,7 +106,7 @@ func (b *builder) addStubs(stubs []stub, nameOf func(slot uint64) []byte) error 
 	return nil
 }
 
-// onlyStubs reports whether a stub's name is among those that are collected.
+// onlyStubs reports whether a wanted name is that of a stub.
 func (b *builder) onlyStubs() bool {
 	for name := range b.only {
 		if strings.HasSuffix(name, "@plt") {
@@ -124,8 +123,8 @@ func (b *builder) pltSlots(m *elfimage.Image) (map[uint64]target, []uint64) {
 	return pltSlots(m)
 }
 
-// pltSlots returns what the loader puts where for calls, and the slots of the
-// JUMP_SLOT relocations in their order.
+// pltSlots returns the target of each slot, and the slots of the JUMP_SLOT relocations in their
+// order.
 func pltSlots(m *elfimage.Image) (map[uint64]target, []uint64) {
 	jump, data, chosen := uint32(elf.R_X86_64_JMP_SLOT), uint32(elf.R_X86_64_GLOB_DAT), uint32(elf.R_X86_64_IRELATIVE)
 	if m.Machine == elf.EM_AARCH64 {

@@ -2,17 +2,16 @@ package symbols
 
 import "encoding/binary"
 
-// stubsAMD64 decodes stubs of code at addr, of size bytes each (0: 16, or 8 in
-// a static program's table, whose header does not say). A stub jumps through its
-// slot with
+// stubsAMD64 decodes the stubs in code, which is at addr. size is the number of bytes per stub.
+// If it is 0, it is 16, or 8 in a static program's table. A stub jumps through its slot with
 //
 //	[endbr64] [bnd] jmp *disp32(%rip)
 //
-// or, where .plt.sec has those, pushes its number for the dynamic linker:
+// or, if .plt.sec has the jumps, pushes its number for the dynamic linker:
 //
 //	[endbr64] push $number
 //
-// The first one of .plt does neither.
+// The first stub of .plt does neither.
 func stubsAMD64(code []byte, addr, size uint64) []stub {
 	switch {
 	case size == 8 || size == 16:
@@ -55,8 +54,8 @@ func stubsAMD64(code []byte, addr, size uint64) []stub {
 //	…
 //	br   x17
 //
-// which are as long as the linker made them. The first one of .plt has that form
-// too, but its slot belongs to the dynamic linker and has no name.
+// whose length depends on the linker. The first stub of .plt has the same form, but its slot
+// belongs to the dynamic linker and has no name.
 func stubsARM64(code []byte, addr, _ uint64) []stub {
 	const btiC, brX17 = 0xd503245f, 0xd61f0220
 	insn := func(off uint64) uint32 {

@@ -6,28 +6,28 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
-// Bounds of Prepare, beyond which the tables are loaded.
+// Limits of Prepare. Beyond them, the tables are loaded.
 const (
 	maxPrepared  = 8 // calls
-	maxRounds    = 4 // of reading the tables in one call
+	maxRounds    = 4 // reads of the tables in one call
 	candidatesOf = 256
 )
 
-// prepared is what Prepare has found for a place.
+// prepared is the symbol that Prepare found for a place.
 type prepared struct {
 	symbol Symbol
 	ok     bool
 }
 
-// Prepare looks up many places at once: the next calls of Lookup for these find what
-// it has found. It reads the symbol tables without keeping them, so that it takes
-// less time and memory than the first Lookup does otherwise. A File that is asked
-// many times comes off better with its tables in memory: it then loads them, once.
+// Prepare looks up many places together; later calls of Lookup for them return the results. It
+// reads the symbol tables without keeping them, which takes less time and memory than the first
+// Lookup. After 8 calls it loads the tables and keeps them, since that is cheaper for a File
+// that is used so often.
 //
-// The error tells of tables that can't be read; places are looked up in the others.
+// The error joins the errors of tables that cannot be read. The other tables are used.
 func (f *File) Prepare(fileOffsets []uint64) error {
 	f.preparing.Lock()
 	defer f.preparing.Unlock()
@@ -43,20 +43,23 @@ func (f *File) Prepare(fileOffsets []uint64) error {
 	found := make(map[uint64]prepared, len(fileOffsets))
 	for _, offset := range fileOffsets {
 		s, ok := f.lookUp(t, offset)
-		s.Name = strings.Clone(s.Name) // it is a part of all names
+		s.Name = strings.Clone(s.Name) // so that the names of all symbols can be freed
 		found[offset] = prepared{s, ok}
 	}
 	f.prepared.Store(&found)
 	return err
 }
 
-// collectFor collects all symbols that decide what places are called; nil if that is
+// collectFor collects all symbols that decide the names of places. It returns nil if that is
 // too much work.
 //
-// What a place is called depends on the symbols that cover it; on the last one that
-// begins before it, which may have no size, what covers that one, and the next one,
-// where it ends; and for each address of those on all names that it has. So the tables
-// are read again until all addresses are known.
+// The name of a place depends on these symbols, with all the names at each one's address:
+//
+//   - the symbols that cover the place;
+//   - the last symbol before it, which may have no size, and the symbols that cover that one;
+//   - the next symbol after it, at which a symbol without a size ends.
+//
+// So the tables are read repeatedly until all these addresses are known.
 func (f *File) collectFor(fileOffsets []uint64) (*builder, error) {
 	w := &wanted{strings: map[stringTable][]byte{}}
 	for _, offset := range fileOffsets {
@@ -66,7 +69,7 @@ func (f *File) collectFor(fileOffsets []uint64) (*builder, error) {
 	}
 	if slices.ContainsFunc(w.points, f.inPLT) {
 		w.slots, w.lazy = pltSlots(f.image)
-		for _, t := range w.slots { // stubs are called after what chooses their function
+		for _, t := range w.slots { // stubs have the name of the function that chooses
 			if t.symbol == 0 {
 				w.points = append(w.points, t.resolver)
 			}
@@ -103,18 +106,18 @@ func (f *File) inPLT(addr uint64) bool {
 	return false
 }
 
-// sorted sorts addresses and leaves each once.
+// sorted sorts addresses and removes duplicates.
 func sorted(addrs []uint64) []uint64 {
 	slices.Sort(addrs)
 	return slices.Compact(addrs)
 }
 
-// wanted are the places that a builder collects symbols for.
+// wanted are the places for which a builder collects symbols.
 type wanted struct {
 	points []uint64 // addresses, sorted
-	near   []near   // of each point; nil once they are known
+	near   []near   // for each point; nil once they are known
 
-	slots   map[uint64]target // if points are in a procedure linkage table, its slots
+	slots   map[uint64]target // if points are in a procedure linkage table: its slots
 	lazy    []uint64          // see pltSlots
 	strings map[stringTable][]byte
 }
@@ -125,7 +128,7 @@ type stringTable struct {
 	section uint32
 }
 
-// stringsOf reads a section of strings once.
+// stringsOf reads a string section once.
 func (w *wanted) stringsOf(m *elfimage.Image, section uint32) ([]byte, error) {
 	key := stringTable{m, section}
 	if b, ok := w.strings[key]; ok {
@@ -138,25 +141,25 @@ func (w *wanted) stringsOf(m *elfimage.Image, section uint32) ([]byte, error) {
 	return b, err
 }
 
-// within reports whether a point is among size bytes at addr.
+// within reports whether a point is in the size bytes at addr.
 func (w *wanted) within(addr, size uint64) bool {
 	i := w.point(addr)
 	return i < len(w.points) && w.points[i]-addr < size
 }
 
-// near are the symbols closest to a point, on this side of other points: those that
-// count in any case, and labels without a size, which don't within a function.
+// near has the symbols closest to a point that are not beyond the next point. Labels without a
+// size are kept apart, because they do not count inside a function.
 type near struct {
 	before, after [2]closest
 }
 
-// closest is the address of a symbol, if there is one.
+// closest is the address of a symbol, if known.
 type closest struct {
 	addr  uint64
 	known bool
 }
 
-// kinds of symbols in near.
+// Indexes of near's arrays.
 const (
 	label = iota
 	strong
@@ -169,8 +172,8 @@ func kindOf(isStrong bool) int {
 	return label
 }
 
-// asksFor reports whether a symbol at addr may matter: it covers a point, or is
-// closer to one than those so far.
+// asksFor reports whether a symbol at addr may matter: it covers a point, or is closer to one
+// than any symbol so far.
 func (w *wanted) asksFor(addr, size uint64, isStrong bool) bool {
 	i := w.point(addr)
 	if i < len(w.points) && w.points[i]-addr < max(size, 1) {
@@ -193,7 +196,8 @@ func (w *wanted) asksFor(addr, size uint64, isStrong bool) bool {
 	return false
 }
 
-// takes reports whether a symbol that has a name and lies in code is to be kept.
+// takes reports whether to keep a symbol that has a name and is in code. It also enters the symbol
+// in w.near if it is the closest one so far before or after a wanted address.
 func (w *wanted) takes(addr, size uint64, isStrong bool) bool {
 	i := w.point(addr)
 	if w.near != nil {
@@ -212,7 +216,7 @@ func (w *wanted) takes(addr, size uint64, isStrong bool) bool {
 	return i < len(w.points) && w.points[i]-addr < max(size, 1)
 }
 
-// point is the index of the first point that is not before addr.
+// point returns the index of the first point at or after addr.
 func (w *wanted) point(addr uint64) int {
 	return sort.Search(len(w.points), func(i int) bool { return w.points[i] >= addr })
 }
@@ -242,5 +246,5 @@ func (w *wanted) neighbors() (addrs []uint64) {
 	return addrs
 }
 
-// sizeWithin is the size of a symbol as far as it lies in code that ends at end.
+// sizeWithin cuts a symbol's size at the end of its code range.
 func sizeWithin(addr, size, end uint64) uint64 { return min(size, end-addr, math.MaxUint32) }

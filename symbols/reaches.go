@@ -1,17 +1,18 @@
 package symbols
 
 import (
+	"bytes"
 	"debug/elf"
 
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// maxReached bounds the instructions that Reaches looks at.
+// maxReached is the maximum number of instructions that Reaches looks at.
 const maxReached = 1 << 12
 
-// Reaches says whether code that begins at one offset of the file can come to another
-// without a call or a return: whether both are of one function, where no symbol tells
-// its size (Symbol.Guessed). Only amd64 code is followed; of other code it is true.
+// Reaches reports whether the code at file offset start can get to offset without a call or a
+// return. If so, both belong to one function. Use it if no symbol gives the function's size
+// (Symbol.Guessed). It follows only amd64 code; for other code it returns true.
 func (f *File) Reaches(start, offset uint64) bool {
 	if f.Machine() != elf.EM_X86_64 || start == offset {
 		return true
@@ -30,9 +31,9 @@ func (f *File) Reaches(start, offset uint64) bool {
 			if at-from >= uint64(len(code)) {
 				break
 			}
-			inst, err := x86asm.Decode(code[at-from:], 64)
+			inst, err := decode(code[at-from:])
 			if err != nil {
-				break
+				return true // as the vector instructions of AVX: what follows is unknown
 			}
 			next := at + uint64(inst.Len)
 			if at <= offset && offset < next {
@@ -55,7 +56,15 @@ func (f *File) Reaches(start, offset uint64) bool {
 	return false
 }
 
-// codeAt is at most n bytes of the file at an offset, those that there are.
+// decode decodes an amd64 instruction. x86asm does not know endbr64, with which most functions start.
+func decode(code []byte) (x86asm.Inst, error) {
+	if endbr64 := []byte{0xf3, 0x0f, 0x1e, 0xfa}; bytes.HasPrefix(code, endbr64) {
+		return x86asm.Inst{Op: x86asm.NOP, Len: len(endbr64)}, nil
+	}
+	return x86asm.Decode(code, 64)
+}
+
+// codeAt returns at most n bytes at offset, fewer at the end of the file.
 func (f *File) codeAt(offset, n uint64) []byte {
 	b := make([]byte, n)
 	got, _ := f.image.Reader.ReadAt(b, int64(offset))

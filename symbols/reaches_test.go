@@ -3,17 +3,21 @@ package symbols
 import (
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
 )
 
 // unsized has functions without sizes, as hand-written code does. Behind first there is
 // code that has no name where only exported names are left.
 const unsized = `
 	.text
-	.globl first, last
+	.globl first, last, marked, vector
 	.type first, @function
 	.type last, @function
 	.type hidden, @function
+	.type marked, @function
+	.type vector, @function
+	.type behind, @function
+	.type after, @function
 first:	test %edi, %edi
 	jne 1f
 	ret
@@ -32,6 +36,13 @@ one:	xor %eax, %eax
 	ret
 two:	mov $2, %eax
 	ret
+	.p2align 4
+marked:	endbr64
+	ret
+behind:	ret
+	.p2align 4
+vector:	vpaddd %ymm0, %ymm1, %ymm2
+after:	ret
 	.section .rodata
 table:	.long one-table, two-table
 `
@@ -62,6 +73,9 @@ func TestASymbolWithoutASizeEndsWhereItsCodeDoes(t *testing.T) {
 		{"last", 12, "last", true},
 		{"one", 2, "last", true}, // a case of the switch
 		{"two", 5, "last", true},
+		{"marked", 4, "marked", true},
+		{"behind", 0, "marked", false},
+		{"after", 0, "vector", true}, // not decoded
 	} {
 		offset := places[test.place] + test.into
 		symbol, ok := stripped.Lookup(offset)

@@ -10,7 +10,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/buildid"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
 // debugRoot is where distributions install debug files (GDB's manual,
@@ -21,45 +22,44 @@ const debugRoot = "/usr/lib/debug"
 // computed.
 const maxSeparate = 4 << 30
 
-// ReaderAtCloser is an opened file.
+// ReaderAtCloser is an open file.
 type ReaderAtCloser interface {
 	io.ReaderAt
 	io.Closer
 }
 
-// Options says where a File finds debug information that is not in the file
-// itself. The zero value looks nowhere else.
+// Options says where to find debug information that is not in the file itself. With the zero
+// value, no other file is read.
 type Options struct {
-	// Path is the file's own absolute path as its process sees it; a debug
-	// link is looked for beside it. Without one only the build id is used.
+	// Path is the file's absolute path as its process sees it. The debug link is resolved
+	// relative to its directory. If it is "", only the build id is used.
 	Path string
-	// Open opens an absolute path, as the process sees it, and returns the
-	// file's size in bytes. The caller keeps it inside of a container's root.
-	// An error means that there is no such file. The File closes what it
-	// opened. DebugFiles makes one that is right for most.
+	// Open opens an absolute path, as the process sees it, and returns the file and its size in
+	// bytes. It must not leave the root of the process's container. An error means that there
+	// is no such file. The File closes the files it opened. DebugFiles returns an Open function
+	// that fits most callers.
 	Open func(path string) (ReaderAtCloser, int64, error)
-	// Unpack bounds the bytes that unpacking one section (.gnu_debugdata) may take at
-	// its peak: what it is unpacked from and to, and the dictionary. 0: see ErrSkipped.
+	// Unpack limits the memory for unpacking one .gnu_debugdata section, in bytes: packed and
+	// unpacked data plus the dictionary. If a section needs more, Load's error wraps
+	// ErrSkipped. 0 means only the package's own limits.
 	Unpack int
 }
 
-// errOtherBuild is why a debug file that was found is not used.
 var errOtherBuild = errors.New("belongs to another build")
 
-// separate is an opened debug file.
 type separate struct {
 	image *elfimage.Image
 	file  ReaderAtCloser
 }
 
-// openSeparate finds the debug file of m: by build id, then by the debug link in
-// the file's directory, in .debug below it, and below debugRoot. It returns nil
-// when there is none. The error tells of files that were found and are not used.
+// openSeparate finds the debug file of m: first by build id, then by the debug link in the
+// file's directory, in .debug below it, and below debugRoot. It returns nil if there is none.
+// The error lists files that were found but do not fit.
 func openSeparate(m *elfimage.Image, opts Options) (*separate, error) {
 	if opts.Open == nil {
 		return nil, nil
 	}
-	id := buildID(m)
+	id := buildid.OfImage(m)
 	name, sum, linked := debugLink(m)
 	var paths []string
 	if len(id) > 1 {
@@ -92,8 +92,8 @@ func openSeparate(m *elfimage.Image, opts Options) (*separate, error) {
 	return nil, errors.Join(errs...)
 }
 
-// debugLink returns what .gnu_debuglink says: the name of a file, and its CRC-32
-// after padding to four bytes.
+// debugLink returns the contents of .gnu_debuglink: the name of a file, and, after padding to
+// four bytes, its CRC-32.
 func debugLink(m *elfimage.Image) (name string, sum uint32, ok bool) {
 	s, ok := m.Section(".gnu_debuglink")
 	if !ok {
@@ -111,10 +111,10 @@ func debugLink(m *elfimage.Image) (name string, sum uint32, ok bool) {
 	return name, m.Order.Uint32(b[at:]), true
 }
 
-// belongs checks a debug file against the file that it was found for. Equal
-// build ids say enough; a checksum would read the whole file.
+// belongs checks whether a debug file belongs to the file. If both have build ids, these are
+// compared; a checksum would read the whole file.
 func belongs(m *elfimage.Image, id []byte, linked bool, sum uint32) error {
-	if own := buildID(m); len(id) > 0 && len(own) > 0 {
+	if own := buildid.OfImage(m); len(id) > 0 && len(own) > 0 {
 		if !bytes.Equal(own, id) {
 			return errOtherBuild
 		}

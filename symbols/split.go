@@ -7,11 +7,11 @@ import (
 	"path"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 )
 
-// splitFiles finds what compilers split off a file's debug information (-gsplit-dwarf).
+// splitFiles finds debug information in separate .dwo and .dwp files (-gsplit-dwarf).
 type splitFiles struct {
 	opts  Options
 	order binary.ByteOrder
@@ -19,14 +19,14 @@ type splitFiles struct {
 	asked bool        // PROGRAM.dwp was looked for
 }
 
-// dwoSections are the sections of a file of split units, by the names that they have without .dwo.
+// dwoSections are the sections of a .dwo file, by name without the .dwo suffix.
 type dwoSections map[string][]byte
 
 // SectionData returns the bytes of a section.
 func (s dwoSections) SectionData(name string) ([]byte, error) { return s[name], nil }
 
-// Split returns the sections of a split unit: of the package PROGRAM.dwp, else of the file that the skeleton
-// names, where the compiler wrote it or beside the program.
+// Split returns the sections of a split unit. It looks in the package PROGRAM.dwp, then in the
+// file that the skeleton names, then for a file of that name next to the program.
 func (d *debugSections) Split(s dwarfline.Skeleton) (dwarfline.Source, error) {
 	if d.split.opts.Open == nil || !path.IsAbs(d.split.opts.Path) {
 		return nil, errors.New("no other files are read")
@@ -59,10 +59,9 @@ func (d *debugSections) Split(s dwarfline.Skeleton) (dwarfline.Source, error) {
 	return nil, fmt.Errorf("there is no %s, none beside the program, and no %s", places[0], pkg)
 }
 
-// errNotThere says that a file can't be opened.
 var errNotThere = errors.New("no such file")
 
-// sectionsOf reads the sections of a file of split units that dwarfline asks for.
+// sectionsOf reads the sections of a .dwo or .dwp file that dwarfline needs.
 func (d *debugSections) sectionsOf(name string) (dwoSections, error) {
 	file, size, err := d.split.opts.Open(name)
 	if err != nil {

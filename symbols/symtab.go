@@ -5,22 +5,22 @@ import (
 	"debug/elf"
 	"fmt"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
-// versionHidden is set in .gnu.version for a version that is not the default
-// one of its name (LSB Core, "Symbol Version Table").
+// versionHidden is set in .gnu.version if the version is not the default one (LSB Core, "Symbol
+// Version Table").
 const versionHidden = 0x8000
 
-// symbolChunk is how many bytes of a symbol table are held while it is read.
+// symbolChunk is how many bytes of a symbol table are read at a time.
 const symbolChunk = 24 << 13
 
-// maxEntries is how many entries a symbol table may have; the largest browsers have
-// some millions, of which not all are functions.
+// maxEntries is the maximum number of entries in a symbol table. The largest browsers have some
+// millions, not all of them functions.
 const maxEntries = 16 << 20
 
-// addSymtab collects the code symbols of a symbol table section of m: .symtab
-// or .dynsym. versions is .gnu.version beside the latter.
+// addSymtab collects the code symbols of .symtab or .dynsym in m. versions is the .gnu.version
+// section that belongs to .dynsym.
 func (b *builder) addSymtab(m *elfimage.Image, symtab *elf.SectionHeader, versions []byte) error {
 	if uint64(symtab.Link) >= uint64(len(m.Sections)) {
 		return fmt.Errorf("symbol table %s: no string table %d", symtab.Name, symtab.Link)
@@ -32,7 +32,6 @@ func (b *builder) addSymtab(m *elfimage.Image, symtab *elf.SectionHeader, versio
 	return b.addSymbols(m, symtab.Offset, symtab.Size, strtab, versions)
 }
 
-// stringsOf reads a section of strings.
 func (b *builder) stringsOf(m *elfimage.Image, section uint32) ([]byte, error) {
 	if b.want != nil {
 		return b.want.stringsOf(m, section)
@@ -40,7 +39,6 @@ func (b *builder) stringsOf(m *elfimage.Image, section uint32) ([]byte, error) {
 	return m.Bytes(&m.Sections[section])
 }
 
-// addSymbols collects the symbols in size bytes at offset.
 func (b *builder) addSymbols(m *elfimage.Image, offset, size uint64, strtab, versions []byte) error {
 	source, err := b.source(strtab)
 	if err != nil {
@@ -78,7 +76,7 @@ type symbol struct {
 	info        uint8
 	index       uint16
 	value, size uint64
-	old         bool // a version that is not the default one
+	old         bool // not the default version
 }
 
 func symbolSize(m *elfimage.Image) uint64 {
@@ -149,7 +147,6 @@ func (b *builder) addSymbol(m *elfimage.Image, source int, s *symbol) error {
 	return b.add(source, s.name, len(name), codeAddr(m, s), s.size, rank, kind)
 }
 
-// codeAddr is where the code of a symbol begins.
 func codeAddr(m *elfimage.Image, s *symbol) uint64 {
 	if m.Machine == elf.EM_ARM {
 		return s.value &^ 1 // the Thumb bit
@@ -157,8 +154,8 @@ func codeAddr(m *elfimage.Image, s *symbol) uint64 {
 	return s.value
 }
 
-// isMark reports whether a label is for tools and not a name: the mapping
-// symbols of the Arm and RISC-V psABIs ($x, $d.12) and compilers' local labels.
+// isMark reports whether a label is only meant for tools: the mapping symbols of the Arm and
+// RISC-V psABIs ($x, $d.12), and compilers' local labels.
 func isMark(name []byte) bool {
 	return len(name) > 0 && name[0] == '$' || bytes.HasPrefix(name, []byte(".L"))
 }

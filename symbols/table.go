@@ -8,33 +8,32 @@ import (
 // Limits on names of code.
 const (
 	maxSymbols    = 4 << 20   // functions of one file, the kernel or a perf map
-	maxNames      = 256 << 20 // bytes of all their names
+	maxNames      = 256 << 20 // total bytes of their names
 	maxSymbolName = 16 << 10  // bytes of one name; longer ones are cut
-	maxNested     = 32        // symbols that may begin between an address and the one that covers it
+	maxNested     = 32        // symbols that may start between an address and the symbol that covers it
 )
 
 // Symbol is a named range of code.
 type Symbol struct {
-	// Name is the name as the table has it, without an ELF symbol version:
-	// a C++ or Rust name is still mangled, see Demangle.
+	// Name is the raw name without an ELF symbol version. A C++ or Rust name is still mangled;
+	// see Demangle.
 	Name string
-	// Module is the kernel module that the symbol belongs to, without
-	// brackets; "" for the kernel proper and outside of Kallsyms.
+	// Module is the symbol's kernel module without brackets. It is "" for the kernel proper,
+	// and for symbols that are not from Kallsyms.
 	Module string
-	// Start is a file offset when the symbol comes from a File and an address
-	// when it comes from Kallsyms or a PerfMap.
+	// Start is a file offset if the symbol comes from a File, and an address if it comes from
+	// Kallsyms or a PerfMap.
 	Start uint64
-	// Size is the length in bytes. A symbol whose table gives no size reaches
-	// to the next symbol or to the end of its section.
+	// Size is the length in bytes. If the table has no size, the symbol extends to the next
+	// symbol or to the end of its section.
 	Size uint64
-	// Guessed says that the table gives no size: what is behind the function's end, and
-	// has no name of its own, seems to be of it. See File.Reaches.
+	// Guessed is true if the table has no size. Then the range may include unnamed code after
+	// the function's real end. See File.Reaches.
 	Guessed bool
 }
 
-// table is a finished set of symbols: sixteen bytes and the name for each,
-// sorted by address, one for an address. It never changes, so that lookups need
-// neither a lock nor memory.
+// table is a finished set of symbols, sorted by address, one for each address. An entry takes
+// sixteen bytes plus the name. It never changes, so lookups need no lock and no memory.
 type table struct {
 	entries []entry
 	names   string // of all entries in their order
@@ -43,10 +42,10 @@ type table struct {
 type entry struct {
 	addr uint64
 	size uint32
-	name uint32 // where the name begins in names; it ends where the next one begins; with guessed
+	name uint32 // start of the name in names, and the guessed bit; it ends at the next entry's name
 }
 
-// guessed marks entries whose size is not the symbol's own. Names take less than that.
+// guessed marks entries whose size is a guess. Offsets in names never need this bit.
 const guessed = 1 << 31
 
 func (t *table) name(i int) string {
@@ -68,8 +67,8 @@ func (t *table) lookup(addr uint64) (int, bool) {
 			hi = mid
 		}
 	}
-	// A function may hold another one (hand-written assembly has entry points
-	// inside of functions); past the inner one's end the outer one goes on.
+	// Functions may be nested: hand-written assembly has entry points inside functions. After
+	// the inner one's end, the outer one continues.
 	for i := lo - 1; i >= 0 && i >= lo-maxNested; i-- {
 		if addr-t.entries[i].addr < uint64(t.entries[i].size) {
 			return i, true
@@ -78,8 +77,8 @@ func (t *table) lookup(addr uint64) (int, bool) {
 	return 0, false
 }
 
-// finish turns what was collected into a table: the best name for each address,
-// and an end for every symbol.
+// finish turns the collected symbols into a table: it chooses the best name for each address
+// and an end for each symbol.
 func (b *builder) finish() *table {
 	b.sort()
 	kept := b.candidates[:0]
@@ -90,7 +89,7 @@ func (b *builder) finish() *table {
 			continue // an alias, and not the best one
 		}
 		if c.size == 0 && c.rank&rankFunction == 0 && c.addr < covered {
-			continue // a label inside of a function
+			continue // a label inside a function
 		}
 		if c.size > 0 {
 			covered = max(covered, c.addr+uint64(c.size))

@@ -3,19 +3,19 @@ package symbols
 import (
 	"errors"
 
-	"github.com/ringtap/ringtap/internal/framerule"
+	"github.com/ringtap/ringtap/internal/object/framerule"
 	"github.com/ringtap/ringtap/symbols/dwarfparam"
 )
 
-// Value is what a path of members leads to; see dwarfparam.Value.
+// Value is the result of a path of members; see dwarfparam.Value.
 type Value = dwarfparam.Value
 
-// ErrNoVariables is wrapped by the error of Value when there is no debug information about
-// the code.
+// ErrNoVariables is wrapped by File.Value's error if there is no debug information about the
+// code.
 var ErrNoVariables = errors.New("no debug information about the variables of this code")
 
-// Value works out what a path of members from a variable leads to, when the instruction at
-// a file offset is about to run: see dwarfparam.Evaluate. The error is a
+// Value finds the value of a path of members that starts at a variable, just before the
+// instruction at a file offset runs: see dwarfparam.Evaluate. The error is a
 // *dwarfparam.PathError, or wraps ErrNoVariables.
 func (f *File) Value(offset uint64, path string) (Value, error) {
 	s := &f.lines
@@ -33,7 +33,7 @@ func (f *File) Value(offset uint64, path string) (Value, error) {
 	return v, err
 }
 
-// frame is how the canonical frame address is computed at an instruction.
+// frame returns the canonical frame address at an instruction as register + offset.
 func (f *File) frame(vaddr uint64) (register int, offset int64, err error) {
 	rule, err := framerule.Find(f.image, vaddr)
 	if debug, debugErr := f.debugImage(); err != nil && debugErr == nil && debug != nil {

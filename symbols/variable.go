@@ -3,7 +3,7 @@ package symbols
 import (
 	"debug/elf"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
 // Variable returns the raw name of the variable that contains the virtual address addr, and
@@ -31,7 +31,6 @@ func (f *File) Variable(addr uint64) (name string, start uint64, ok bool) {
 	return "", 0, false
 }
 
-// loads reports whether the loader maps addr.
 func (f *File) loads(addr uint64) bool {
 	for i := range f.image.Segments {
 		if s := &f.image.Segments[i]; s.Type == elf.PT_LOAD && addr-s.Vaddr < s.Memsz {
@@ -68,5 +67,4 @@ func variableIn(m *elfimage.Image, symtab *elf.SectionHeader, addr uint64) (name
 	return "", 0, false
 }
 
-// maxVariable bounds the name of a variable, in bytes.
 const maxVariable = 4 << 10

@@ -10,9 +10,9 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// Limits of decompression. A block header of a few bytes can ask for a
-// dictionary of four gigabytes, and the library would allocate it, so the
-// container is taken apart here and the library decodes the blocks only.
+// Limits of decompression. A block header of a few bytes can ask for a dictionary of 4 GiB,
+// which the library would allocate. So we parse the container here, and the library only
+// decodes the blocks.
 const (
 	maxXZDict   = 64 << 20 // bytes; what xz -9 asks for
 	maxXZBlocks = 64
@@ -20,10 +20,10 @@ const (
 
 var errXZ = errors.New("malformed xz data")
 
-// unxz decompresses a .xz stream (The .xz File Format, version 1.2) of LZMA2
-// blocks to limit bytes at most; one that says that it is longer is an error that
-// wraps ErrSkipped, and nothing is unpacked. Checksums are not looked at: what comes
-// out is parsed as hostile data anyway.
+// unxz decompresses a .xz stream of LZMA2 blocks (The .xz File Format, version 1.2). If the
+// stream's index says that the result is longer than limit bytes, the error wraps ErrSkipped
+// and nothing is unpacked. Checksums are not verified: the result is parsed as hostile data
+// anyway.
 func unxz(data []byte, limit int) ([]byte, error) {
 	if len(data) < 12 || string(data[:6]) != "\xfd7zXZ\x00" {
 		return nil, errXZ
@@ -48,7 +48,7 @@ func unxz(data []byte, limit int) ([]byte, error) {
 			return nil, err
 		}
 		before := in.Len()
-		// No distance reaches further back than to the first byte.
+		// No match reaches back beyond the first byte.
 		block, err := lzma.Reader2Config{DictCap: max(min(dict, int(size)), lzma.MinDictCap)}.NewReader2(in)
 		if err != nil {
 			return nil, fmt.Errorf("decompress xz block: %w", err)
@@ -68,11 +68,11 @@ func unxz(data []byte, limit int) ([]byte, error) {
 	return nil, fmt.Errorf("more than %d blocks: %w", maxXZBlocks, errXZ)
 }
 
-// xzSize returns the bytes that a stream unpacks to, which its index tells (section 4
-// of the format). The footer says how long the index before it is.
+// xzSize returns the unpacked size of a stream, as its index has it (section 4 of the format).
+// The footer has the length of the index before it.
 func xzSize(data []byte) (size uint64, err error) {
 	const footer = 12
-	// The stream may have padding behind it.
+	// The stream may be followed by padding.
 	for len(data) > 2*footer && binary.LittleEndian.Uint32(data[len(data)-4:]) == 0 {
 		data = data[:len(data)-4]
 	}
@@ -90,7 +90,7 @@ func xzSize(data []byte) (size uint64, err error) {
 		return 0, fmt.Errorf("more than %d blocks: %w", maxXZBlocks, errXZ)
 	}
 	for range blocks {
-		_, err1 := binary.ReadUvarint(index) // how long the block is
+		_, err1 := binary.ReadUvarint(index) // size of the block
 		unpacked, err2 := binary.ReadUvarint(index)
 		if err1 != nil || err2 != nil || size+unpacked < size {
 			return 0, fmt.Errorf("index: %w", errXZ)
@@ -100,8 +100,8 @@ func xzSize(data []byte) (size uint64, err error) {
 	return size, nil
 }
 
-// xzBlockHeader reads a block's header (section 3.1 of the format) and returns
-// the size of its dictionary, or io.EOF at the index behind the last block.
+// xzBlockHeader reads a block's header (section 3.1 of the format) and returns the size of its
+// dictionary, or io.EOF at the index after the last block.
 func xzBlockHeader(in *bytes.Reader) (dict int, err error) {
 	size, err := in.ReadByte()
 	if err != nil {
@@ -125,7 +125,7 @@ func xzBlockHeader(in *bytes.Reader) (dict int, err error) {
 			}
 		}
 	}
-	var filter [3]byte // LZMA2's number, the size of its properties, the dictionary
+	var filter [3]byte // LZMA2's id, the size of its properties, the dictionary
 	if _, err := io.ReadFull(fields, filter[:]); err != nil || filter[0] != 0x21 || filter[1] != 1 {
 		return 0, fmt.Errorf("no LZMA2 filter: %w", errXZ)
 	}

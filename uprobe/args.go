@@ -4,25 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/arch"
+	"github.com/ringtap/ringtap/internal/text/escape"
 	"github.com/ringtap/ringtap/symbols/dwarfparam"
 )
 
-// argNumber finds the arguments of the calling convention in a fetch argument.
+// argNumber matches $argN in a fetch argument.
 var argNumber = regexp.MustCompile(`\$arg[0-9]+`)
 
-// args translates the definition's arguments for the instruction at a file offset, of a
-// function that begins at another. Entry says whether the function's arguments are still
-// where the caller put them.
-func (r *resolver) args(function, at uint64, entry bool) ([]ftrace.FetchArg, error) {
-	probed := at
+// args translates the definition's arguments for the instruction at a file offset. function is
+// the file offset of the function that contains it. entry says whether the function's arguments
+// are still where the caller put them.
+func (r *resolver) args(function, offset uint64, entry bool) ([]ftrace.FetchArg, error) {
+	probed := offset
 	if entry {
-		at = function
+		offset = function
 	}
 	var out []ftrace.FetchArg
 	for _, arg := range r.definition.Args {
@@ -30,7 +30,7 @@ func (r *resolver) args(function, at uint64, entry bool) ([]ftrace.FetchArg, err
 		var err error
 		switch {
 		case arg.Path != "" || arg.Param != "" && !entry:
-			fetched, err = r.path(arg, at, probed)
+			fetched, err = r.path(arg, offset, probed)
 		case arg.Param != "":
 			fetched, err = r.params(arg, function, probed)
 		}
@@ -61,7 +61,7 @@ func (r *resolver) args(function, at uint64, entry bool) ([]ftrace.FetchArg, err
 	return out, r.checkNames(out)
 }
 
-// userArg puts registers in the place of what the kernel does not understand.
+// userArg replaces names that the kernel does not understand by registers.
 func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bool) (ftrace.FetchArg, error) {
 	isReturn := r.definition.Kind == Return
 	numbered := argNumber.MatchString(a.Fetch)
@@ -73,11 +73,11 @@ func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bo
 			return a, r.argError(pos, "%s has no $retval: %s", r.nameOf(function), result.Location.Why)
 		}
 	}
-	arch := runtime.GOARCH
+	machine := arch.Here
 	if r.compat() {
-		arch = "386"
+		machine = arch.I386
 	}
-	goCode := r.isGo(function) && !r.compat() // whose arguments are where C has them
+	goCode := r.isGo(function) && !r.compat() // 32-bit Go code has its arguments where C has them
 	if goCode && numbered && !isReturn {
 		var err error
 		if a.Fetch, err = goArgs(a.Fetch); err != nil {
@@ -85,7 +85,7 @@ func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bo
 		}
 		r.note("Go passes arguments in its own registers, word by word: a string takes two of $arg1, $arg2 …, and a slice three")
 	}
-	out, notes, err := ftrace.UserArgs([]ftrace.FetchArg{a}, arch, isReturn)
+	out, notes, err := ftrace.UserArgs([]ftrace.FetchArg{a}, machine.Name, isReturn)
 	if err != nil || len(out) != 1 {
 		var syntax *ftrace.SyntaxError
 		if errors.As(err, &syntax) {
@@ -98,18 +98,16 @@ func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bo
 	}
 	a = out[0]
 	if goCode && isReturn && strings.Contains(a.Fetch, "$retval") {
-		a.Fetch = strings.ReplaceAll(a.Fetch, "$retval", "%"+goRegisters[0])
+		a.Fetch = strings.ReplaceAll(a.Fetch, "$retval", "%"+arch.Here.Go.Results[0].Name)
 		r.note("Go returns in several registers: $retval is the first word of the first result")
 	}
 	return a, nil
 }
 
-// argError points at an argument of the definition.
 func (r *resolver) argError(pos int, format string, args ...any) error {
 	return &ftrace.SyntaxError{Text: r.definition.Text, Pos: pos, Message: escape.Text(fmt.Sprintf(format, args...))}
 }
 
-// checkNames refuses two arguments of one name.
 func (r *resolver) checkNames(args []ftrace.FetchArg) error {
 	if err := ftrace.CheckArgNames(args); err != nil {
 		return r.argError(r.definition.Args[0].Pos, "%v", err)
@@ -117,16 +115,17 @@ func (r *resolver) checkNames(args []ftrace.FetchArg) error {
 	return nil
 }
 
-// goArgs puts Go's registers in the place of $argN.
+// goArgs replaces $argN by the registers of Go's calling convention.
 func goArgs(fetch string) (string, error) {
 	var err error
+	registers := arch.Here.Go.Arguments
 	out := argNumber.ReplaceAllStringFunc(fetch, func(arg string) string {
 		n, _ := strconv.Atoi(arg[len("$arg"):])
-		if n < 1 || n > len(goRegisters) {
-			err = fmt.Errorf("%s: Go passes only $arg1 to $arg%d in registers", arg, len(goRegisters))
+		if n < 1 || n > len(registers) {
+			err = fmt.Errorf("%s: Go passes only $arg1 to $arg%d in registers", arg, len(registers))
 			return arg
 		}
-		return "%" + goRegisters[n-1]
+		return "%" + registers[n-1].Name
 	})
 	return out, err
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 func TestLiveArgumentsHaveTheValuesOfTheCalls(t *testing.T) {
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 	MARK("test", "plain", "0", "-4@%0 8@%1", "r"(100), "r"("end"));
 	return 0;
 }`
-	sources := compiled.Sources(t, "../internal/usdt/testdata/marks.h")
+	sources := compiled.Sources(t, "../internal/probe/usdt/testdata/marks.h")
 	sources["marks.c"] = source
 	program := compiled.Copy(t, compiled.Program(t, sources, "gcc", "-O2", "-o", "marks", "marks.c"))
 	for definition, want := range map[string][]string{

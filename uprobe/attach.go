@@ -9,56 +9,54 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// fewEvents is how many of perf's own uprobe events may serve one probe. Each is
-// a consumer of its own that the kernel calls at every hit, whether or not it
-// watches the CPU or thread that hit, and a thread that moves to another CPU
-// between two of these calls is seen by the events of both CPUs or of neither
-// (handler_chain in kernel/events/uprobes.c is preemptible). A tracefs event is
-// one consumer for any number of perf events.
+// fewEvents is the maximum number of perf's own uprobe events for one probe. Each event is a
+// separate consumer, which the kernel calls at every hit, even if the event does not watch that
+// CPU or thread. If a thread moves to another CPU between two of these calls, the events of
+// both CPUs see the hit, or neither does (handler_chain in kernel/events/uprobes.c is
+// preemptible). A tracefs event is a single consumer for any number of perf events.
 const fewEvents = 1
 
-// AttachOptions say what the events of a plan are for.
+// AttachOptions are the options of Attach.
 type AttachOptions struct {
 	Target  perfevent.Target // what the perf session will watch
-	Tracefs *ftrace.FS       // nil: the mounted one; if there is none it is mounted, and stays
-	Filter  string           // over the events' fields, for the kernel; "" for none
+	Tracefs *ftrace.FS       // nil: the mounted one; if there is none, it is mounted and stays mounted
+	Filter  string           // kernel filter on the events' fields; "" for none
 	// PerSampling is the number of perf events that the session opens for one probe, as
-	// Target.PerSampling knows it; with 0 tracefs's events are preferred.
+	// returned by Target.PerSampling. If it is 0, tracefs events are preferred.
 	PerSampling int
-	// Merge lets sites whose records have the same fields share an event of
-	// tracefs, which is named as the first of them. An event takes the kernel
-	// a tenth of a second to close, at however many sites it is. Which site was
-	// hit the sample tells: its IP is mapped from the site's offset. It needs
-	// Linux 5.4 and is left out before.
+	// Merge lets sites whose records have the same fields share one tracefs event, named after
+	// the first of them. Closing an event takes the kernel a tenth of a second, no matter how
+	// many sites it has. A sample's IP still tells which site was hit: it is mapped from the
+	// site's offset. Merge needs Linux 5.4 and is ignored on older kernels.
 	Merge  bool
 	Logger *slog.Logger // may be nil
 }
 
-// Attachment is a plan that the kernel knows. Nothing is traced until a perf
-// session opens its events.
+// Attachment is a plan whose events are defined in the kernel. Nothing is traced until a perf
+// session opens the events.
 type Attachment struct {
-	Events  []perfevent.Event // one for each of the plan's sites, in their order, unless merged
-	Formats []*ftrace.Format  // of the events' records
-	Filter  string            // to be set on each of the events
+	Events  []perfevent.Event // one for each of the plan's sites, in order, unless merged
+	Formats []*ftrace.Format  // formats of the events' records
+	Filter  string            // the caller must set it on each event
 
-	group  *ftrace.Group // nil with perf's own uprobe events
+	group  *ftrace.Group // nil if perf's own uprobe events are used
 	merged bool
 }
 
-// errInherit is why perf's own events are not used for a process. For each thread
-// or child that inherits one, the kernel reads the path of the probed file again,
-// from the address that we gave it but in the memory of the process that forks
-// (perf_uprobe_init in kernel/trace/trace_event_perf.c): its clone(2) fails.
+// errInherit says why perf's own events are not used to watch a process. For each thread or
+// child that inherits such an event, the kernel reads the path of the probed file again. It
+// uses our address for it, but in the memory of the forking process (perf_uprobe_init in
+// kernel/trace/trace_event_perf.c), so that clone(2) fails there.
 var errInherit = errors.New("perf's own uprobe events cannot watch a process: it could no longer start threads or children")
 
-// Attach makes events of a plan's sites: perf's own uprobe events, which vanish
-// with their file descriptors, where no argument is fetched, there is no filter,
-// nothing is inherited and few of them serve; else events of tracefs, in a group
-// of this process. Who may not use tracefs gets perf's own events as well, if
-// those can do it. After an error nothing stays defined.
+// Attach defines events for a plan's sites. It uses perf's own uprobe events, which vanish with
+// their file descriptors, if all of these hold: no argument is fetched, there is no filter,
+// nothing is inherited, and one event per probe is enough. Otherwise it defines tracefs events
+// in a group of this process. If tracefs is not accessible, it tries perf's own events. On an
+// error, nothing stays defined.
 //
-// The error is a *ftrace.FilterError if the filter is wrong, or a
-// *ftrace.DefinitionError if the kernel does not take a site.
+// The error is a *ftrace.FilterError if the filter is wrong, or a *ftrace.DefinitionError if
+// the kernel rejects a site.
 func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -83,7 +81,6 @@ func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
 	return a, nil
 }
 
-// fetches tells whether any site has arguments.
 func (p *Plan) fetches() bool {
 	for i := range p.Sites {
 		if len(p.Sites[i].Args) > 0 {
@@ -93,7 +90,7 @@ func (p *Plan) fetches() bool {
 	return false
 }
 
-// inherits tells whether new threads and children of a target get its events.
+// inherits reports whether new threads and children of a target inherit its events.
 func inherits(t perfevent.Target) bool { return t.PerSampling() == 0 }
 
 func attachPMU(p *Plan, o AttachOptions) (*Attachment, error) {

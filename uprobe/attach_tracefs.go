@@ -29,7 +29,7 @@ func attachTracefs(p *Plan, o AttachOptions) (*Attachment, error) {
 	return a, nil
 }
 
-// place is where the site is, in the kernel's grammar.
+// place returns the site in the kernel's syntax.
 func (s *Site) place() string {
 	if s.RefCtr != 0 {
 		return fmt.Sprintf("%s:%#x(%#x)", s.KernelPath, s.Offset, s.RefCtr)
@@ -37,8 +37,7 @@ func (s *Site) place() string {
 	return fmt.Sprintf("%s:%#x", s.KernelPath, s.Offset)
 }
 
-// Close removes the events. The perf session that has them open must be closed
-// before.
+// Close removes the events. The perf session that has them open must be closed first.
 func (a *Attachment) Close() error {
 	if a.group == nil {
 		return nil

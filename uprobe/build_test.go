@@ -1,7 +1,6 @@
 package uprobe
 
 import (
-	"debug/elf"
 	"embed"
 	"errors"
 	"io/fs"
@@ -14,7 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/arch"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
 )
 
 //go:embed testdata/hits.*
@@ -48,7 +48,7 @@ var builds = map[string]string{
 func unavailable(t *testing.T, name string) string {
 	t.Helper()
 	if strings.HasPrefix(name, "i386") {
-		if machine != elf.EM_X86_64 {
+		if arch.Here != arch.AMD64 {
 			return "there are no 32-bit programs for " + runtime.GOARCH
 		}
 		if _, err := os.Stat("/usr/lib32/crt1.o"); err != nil {

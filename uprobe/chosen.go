@@ -10,14 +10,14 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/proc"
+	"github.com/ringtap/ringtap/internal/host/proc"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
-// chosen returns what resolvers of the file chose in the processes that have it mapped: by the
-// resolver's address the addresses of implementations, as the file has both. Processes
-// differ only if their environments do (GLIBC_TUNABLES). Resolvers whose result the
-// file itself does not use are missing.
+// chosen returns what the file's resolvers chose in the processes that map the file: for each
+// resolver's address, the addresses of implementations, both as in the file. Processes differ
+// only if their environments do (GLIBC_TUNABLES). Resolvers whose result the file itself does
+// not use are missing.
 func (r *resolver) chosen() map[uint64][]uint64 {
 	slots := r.indirectSlots()
 	if len(slots) == 0 {
@@ -35,7 +35,7 @@ func (r *resolver) chosen() map[uint64][]uint64 {
 		}
 		memory, err := os.Open(proc.Live.Path(pid, "mem"))
 		if err != nil {
-			continue // another user's
+			continue // another user's process
 		}
 		for _, slot := range slots {
 			var word [8]byte
@@ -43,7 +43,7 @@ func (r *resolver) chosen() map[uint64][]uint64 {
 				continue
 			}
 			addr := r.image.Order.Uint64(word[:]) - bias
-			// A program that has just started has not called its resolvers yet.
+			// A program that has just started may not have called its resolvers yet.
 			if addr != slot.Addend && !r.isStub(addr) && len(r.functionsAt("", []uint64{addr})) > 0 && !slices.Contains(out[slot.Addend], addr) {
 				out[slot.Addend] = append(out[slot.Addend], addr)
 			}
@@ -53,7 +53,7 @@ func (r *resolver) chosen() map[uint64][]uint64 {
 	return out
 }
 
-// indirectSlots returns the relocations by which the loader stores the result of a resolver.
+// indirectSlots returns the relocations by which the loader stores a resolver's result.
 func (r *resolver) indirectSlots() (slots []elfimage.Relocation) {
 	kind := uint32(elf.R_X86_64_IRELATIVE)
 	if r.image.Machine == elf.EM_AARCH64 {
@@ -67,7 +67,7 @@ func (r *resolver) indirectSlots() (slots []elfimage.Relocation) {
 	return slots
 }
 
-// bias returns how far from its addresses a process has loaded the file.
+// bias returns the difference between a process's addresses of the file and the file's own.
 func (r *resolver) bias(pid int) (bias uint64, ok bool) {
 	info, err := r.File.Stat()
 	if err != nil {
@@ -81,8 +81,8 @@ func (r *resolver) bias(pid int) (bias uint64, ok bool) {
 	defer maps.Close()
 	inode, base := fmt.Sprint(stat.Ino), filepath.Base(r.Path)
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
-		// start-end perms offset dev inode path (proc_pid_maps(5)). The device is not that of
-		// stat(2) on some file systems.
+		// start-end perms offset dev inode path (proc_pid_maps(5)). On some file systems the
+		// device differs from the one that stat(2) returns.
 		fields := strings.Fields(lines.Text())
 		if len(fields) < 6 || fields[4] != inode || !strings.Contains(fields[1], "x") {
 			continue
@@ -105,7 +105,8 @@ func (r *resolver) bias(pid int) (bias uint64, ok bool) {
 	return 0, false
 }
 
-// isStub reports whether an address is in a procedure linkage table, where unresolved slots lead.
+// isStub reports whether an address is in a procedure linkage table: unresolved slots point
+// there.
 func (r *resolver) isStub(addr uint64) bool {
 	return slices.ContainsFunc(r.image.Sections, func(s elf.SectionHeader) bool {
 		return (strings.HasPrefix(s.Name, ".plt") || s.Name == ".iplt") && addr >= s.Addr && addr-s.Addr < s.Size

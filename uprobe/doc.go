@@ -1,17 +1,25 @@
-// Package uprobe places user probes: it turns a definition, as perf-tools'
-// uprobe takes it, into instructions of files, and those into perf events.
+// Package uprobe places user probes. It turns a definition, in the syntax of perf-tools'
+// uprobe, into instructions of files, and these into perf events.
+//
+//	d, err := uprobe.Parse("p:/bin/bash:readline")
+//	…
+//	plan, err := uprobe.Resolve(d, uprobe.Options{})
+//	…
+//	attached, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: target})
+//	// Open attached.Events with perfevent.
+//
+// example_test.go has runnable examples. An overview:
 //
 //	text → Parse → Definition → Resolve → Plan → Attach → Attachment → perf session
 //	                                │
-//	    internal/library ───────────┤ the file that the target means
-//	    symbols, internal/usdt ─────┤ the functions, lines and marks in it
-//	    uprobe/placement ───────────┤ the instruction that is best probed
-//	    symbols/dwarfparam, ftrace ─┘ what is to be fetched there
+//	internal/probe/library ─────────┤ the target's file
+//	symbols, internal/probe/usdt ───┤ the functions, lines and marks in it
+//	uprobe/placement ───────────────┤ the best instruction to probe
+//	symbols/dwarfparam, ftrace ─────┘ what to fetch there
 //
-// Parse looks at nothing but the text, Resolve reads files and asks no kernel,
-// Attach defines events and traces nothing: that begins when a perf session
-// (package perfevent) opens the attachment's events. The plan is closed after the
-// attachment, and that after the session.
+// Parse only looks at the text. Resolve reads files but makes no changes. Attach defines
+// events; tracing starts when a perf session (package perfevent) opens them. Close the session
+// first, then the attachment, then the plan.
 //
 // # Definitions
 //
@@ -21,68 +29,76 @@
 //	PLACE  SYMBOL        a function: raw (_ZN2ns1fEi) or as the source has it
 //	                     (ns::f, ns::f(int), main.(*T).m); a pattern with *, ? or
 //	                     [a-z] if no function is called just that
-//	       SYMBOL+OFF    an instruction OFF bytes (decimal or 0x…) behind its start
+//	       SYMBOL+OFF    an instruction OFF bytes (decimal or 0x…) after its start
 //	       0xOFFSET      an instruction at an offset of the file
-//	       FILE:LINE     the instructions that a line of source begins with
+//	       FILE:LINE     the first instructions of a source line
 //
-// TARGET ends at the first colon; it is a path, a command on PATH or a library
-// (libc, libssl.so.3). Blanks end a symbol unless they are within parentheses or
-// angle brackets or behind a backslash. Double quotes around TARGET or SYMBOL take all of it as it
-// is, so that Go's "main.(*T).m" or "operator new(unsigned long)" are names and
-// never patterns; a backslash goes before a quote in them.
+// TARGET ends at the first colon; it is a path, a command on PATH or a library (libc,
+// libssl.so.3). A space ends a symbol, except within parentheses or angle brackets or after a
+// backslash. Text in double quotes is taken literally, so that Go's "main.(*T).m" or "operator
+// new(unsigned long)" are names and never patterns. Inside quotes, \" is a quote.
 //
-// A FETCHARG is the kernel's (Documentation/trace/uprobetracer.rst), or $argN,
-// the Nth argument by the calling convention, or a parameter's name from DWARF:
-// n, x=n under another name, n:u8 with another type, $args for all that can be
-// fetched. A pointer to char is fetched as the text that it points to. A name may
-// lead on to members and elements: r->id, s.pos[1].x, *out; pointers to char and arrays of
-// char are text, other arrays their elements, bit fields numbers. A string of Go or Rust is its
-// text and, as name_len, its length; name.len, tags.len and tags.cap are parts of strings and slices. Away from a
-// function's first instruction names are those of the variables that are visible there,
-// and of the source file's; the compiler may have optimized them out, which is an error. Of a
-// USDT probe arg1, $arg1 and $args are its own arguments, +0($arg1):string what the
-// first one points to.
+// A FETCHARG is one of these:
+//
+//   - A fetch argument of the kernel (Documentation/trace/uprobetracer.rst).
+//   - $argN: the Nth argument by the calling convention.
+//   - The name of a parameter, from DWARF: n; x=n to rename it; n:u8 to set the type; $args for
+//     all parameters that can be fetched.
+//   - A path of members and elements: r->id, s.pos[1].x, *out.
+//
+// Pointers to char and arrays of char are fetched as text, other arrays as their elements, bit
+// fields as numbers. A Go or Rust string is fetched as its text and, as name_len, its length.
+// name.len, tags.len and tags.cap are parts of strings and slices.
+//
+// At other places than a function's first instruction, a name means a variable that is visible
+// there, or one of the source file. If the compiler has optimized it out, that is an error.
+//
+// For a USDT probe, arg1, $arg1 and $args are its own arguments. +0($arg1):string is the text
+// that the first one points to.
 //
 // # What is probed
 //
-// An entry probe may sit some instructions behind the function's first, where
-// the kernel need not single-step: package placement argues why nothing can tell
-// the difference. Options.Exact keeps it at the first. SYMBOL+OFF, 0xOFFSET and
-// FILE:LINE are never moved, and refused where no instruction begins.
+// An entry probe may be a few instructions after the function's first one, at an instruction
+// that the kernel need not single-step. Package placement explains why this makes no difference
+// to the results. Options.Exact keeps the probe at the first instruction. Probes on SYMBOL+OFF,
+// 0xOFFSET and FILE:LINE are never moved. They are an error if no instruction starts there.
 //
-// A return probe is the kernel's, but for Go code. The kernel replaces the return
-// address on the stack by that of a trampoline; Go's runtime, which copies stacks
-// and walks them, finds an address there that is no Go code and ends the program.
-// So Go functions are probed at each of their return instructions, where $retval
-// is the register of the first result. Calls that end in a jump to another
-// function or in a panic are not seen there.
+// A return probe is usually the kernel's. It replaces the return address on the stack by that
+// of a trampoline. Go's runtime copies and walks stacks, finds an address that is not Go code,
+// and ends the program. So Go functions are probed at each of their return instructions, where
+// $retval is the register of the first result. Calls that end in a jump to another function or
+// in a panic are not seen there. C++ exceptions and Rust panics do not survive the kernel's
+// return probe either. If they may pass through the function, nothing is fetched, and all its
+// ends are known, its return instructions are probed, too. Otherwise a note warns of it.
 //
-// The name of a function that the compiler inlined means its copies too, by debug information.
-// Returns of copies cannot be probed, and neither can copies of Go functions: if a Go function has no
-// other code, resolving it fails with ErrInlined and names the callers.
+// The name of a function also means its inlined copies, by debug information. Returns of copies
+// cannot be probed, and neither can copies of Go functions: if a Go function has no other code,
+// Resolve fails with ErrInlined and names the callers.
 //
-// The name of an indirect function (IFUNC) means the code that its callers call, which the
-// resolver chose: a process that has the file mapped tells. If none does, all that the
-// resolver can return are probed. Patterns do not mean resolvers; a resolver's name does.
+// The name of an indirect function (IFUNC) means the code that its callers call. Resolve finds
+// the resolver's choice in a process that maps the file. If there is none, all functions that
+// the resolver may return are probed. Patterns do not match resolvers; a resolver's own name
+// does.
 //
-// An offset at which no function is known is checked by reading instructions
-// from the nearest place before it where code is known to begin. Where there is
-// none, Options.Exact takes the offset unseen.
+// An offset outside of known functions is checked by decoding instructions from the nearest
+// place before it where code is known to start. If there is none, it is an error, unless
+// Options.Exact is set.
 //
 // # Which events
 //
-// perf's own uprobe events need no tracefs and vanish with their descriptors, but
-// fetch nothing, cost their time once for each open event at each hit, miscount
-// threads that move between CPUs if there is one event for each (fewEvents), and
-// must never be inherited (errInherit says why). They serve one CPU or a thread.
-// All else are events of tracefs, in an ftrace.Group: however the program ends,
-// they do not stay. An event may have many sites (AttachOptions.Merge): closing
-// one takes the kernel a tenth of a second, which a thousand would add up.
+// perf's own uprobe events need no tracefs and vanish with their descriptors. But they fetch
+// nothing, and each open event takes time at each hit. With several events per probe they
+// miscount threads that move between CPUs (fewEvents). They must never be inherited (errInherit
+// says why). So they are used only for one CPU or one thread.
+//
+// All other events are tracefs events in an ftrace.Group, so that they are removed however the
+// program ends. One event may have many sites (AttachOptions.Merge): closing an event takes the
+// kernel a tenth of a second, which is too long for a thousand events.
 //
 // # Text
 //
-// Names and paths of files are hostile. Errors, notes and Plan.String escape
-// them; Site.Symbol and Plan.Path are as they are.
+// Names and paths of files are hostile. Errors, notes and Plan.String escape them; Site.Symbol
+// and Plan.Path are unescaped.
 //
 // To name the call stacks of hits, see package callchain/stacks.
 package uprobe

@@ -1,7 +1,6 @@
 package uprobe
 
-// AtEntry tells whether every site is where a function's frame is not set up
-// yet: see Site.Entry.
+// AtEntry reports whether no site's function has set up its frame yet: see Site.Entry.
 func (p *Plan) AtEntry() bool {
 	for i := range p.Sites {
 		if !p.Sites[i].Entry {

@@ -5,22 +5,22 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/escape"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/text/escape"
+	"github.com/ringtap/ringtap/internal/text/match"
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// What may be wrong with the file that a TargetError is about.
+// Reasons in a TargetError.
 var (
 	ErrNotELF    = symbols.ErrNotELF
 	ErrTruncated = errors.New("the file is cut short")
 	ErrMachine   = errors.New("code for another machine")
-	// ErrInlined is wrapped where a function has no code of its own, but was inlined into others.
+	// ErrInlined is wrapped if a function has no code of its own because it was inlined.
 	ErrInlined = errors.New("was inlined wherever it is called")
 	ErrNoCode  = errors.New("it contains no code that could run: it is an object file or only debug information")
 )
 
-// TargetError says why a file that was found can't be probed.
+// TargetError is returned if a file was found but cannot be probed.
 type TargetError struct {
 	Path string
 	Err  error
@@ -28,19 +28,19 @@ type TargetError struct {
 
 func (e *TargetError) Error() string { return escape.Text(e.Path + ": " + e.Err.Error()) }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the reason.
 func (e *TargetError) Unwrap() error { return e.Err }
 
-// SymbolError says that a target has no function of a name that can be probed.
+// SymbolError is returned if a target has no function of that name that can be probed.
 type SymbolError struct {
 	Name string
 	Path string
-	// Imported says that Path only calls the function; Library is the path of
-	// the one that has it, "" if none was found.
+	// Imported says that Path only calls the function. Library is the path of the library that
+	// has it, or "" if none was found.
 	Imported bool
 	Library  string
-	Stripped bool     // Path has no symbol table, only what the dynamic linker needs
-	Near     []string // names that resemble it, nearest first
+	Stripped bool     // Path has no symbol table, only dynamic symbols
+	Near     []string // similar names, best first
 }
 
 func (e *SymbolError) Error() string {
@@ -57,12 +57,12 @@ func (e *SymbolError) Error() string {
 		out.WriteString("; its symbol table was stripped, and no debug file was found: only exported functions have names")
 	}
 	if len(e.Near) > 0 {
-		out.WriteString("; " + names.DidYouMean(e.Near))
+		out.WriteString("; " + match.DidYouMean(e.Near))
 	}
 	return escape.Text(out.String())
 }
 
-// TooManyError says that a definition stands for more sites than are allowed.
+// TooManyError is returned if a definition matches more sites than Options.MaxSites.
 type TooManyError struct {
 	Definition string
 	Count, Max int
@@ -72,11 +72,11 @@ func (e *TooManyError) Error() string {
 	return escape.Text(fmt.Sprintf("%s matches %d places, and the limit is %d", e.Definition, e.Count, e.Max))
 }
 
-// PlaceError says that an offset is no place for a probe. Err is one of package
-// placement's errors where an instruction is the reason.
+// PlaceError is returned if an offset cannot be probed. If the instruction is the reason, Err
+// is one of package placement's errors.
 type PlaceError struct {
 	Path   string
-	Offset uint64 // in the file
+	Offset uint64 // file offset
 	Err    error
 }
 
@@ -87,10 +87,10 @@ func (e *PlaceError) Error() string {
 // Unwrap returns the reason.
 func (e *PlaceError) Unwrap() error { return e.Err }
 
-// MarkError says that a target has no USDT probe of a name.
+// MarkError is returned if a target has no USDT probe of that name.
 type MarkError struct {
 	Path, Provider, Name string
-	Known                []string // all that it has, as provider:name, sorted
+	Known                []string // all probes that it has, as provider:name, sorted
 }
 
 func (e *MarkError) Error() string {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/library"
+	"github.com/ringtap/ringtap/internal/probe/library"
 )
 
 func TestAFileThatCannotBeProbedSaysWhy(t *testing.T) {

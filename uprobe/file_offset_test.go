@@ -9,16 +9,16 @@ import (
 
 func TestMemoryAtAnOffsetOfTheFileIsReadBesideTheInstruction(t *testing.T) {
 	for fetch, want := range map[string]string{
-		"@+0x2000:u32":        "+4096(" + instructionPointer + "):u32",
-		"@+5:u8":              "-4091(" + instructionPointer + "):u8",
-		"@+-16":               "-4112(" + instructionPointer + ")",
-		"+8(@+8192):string":   "+8(+4096(" + instructionPointer + ")):string",
-		"@+4096:x32":          "+0(" + instructionPointer + "):x32",
+		"@+0x2000:u32":        "+4096(" + instructionPointer() + "):u32",
+		"@+5:u8":              "-4091(" + instructionPointer() + "):u8",
+		"@+-16":               "-4112(" + instructionPointer() + ")",
+		"+8(@+8192):string":   "+8(+4096(" + instructionPointer() + ")):string",
+		"@+4096:x32":          "+0(" + instructionPointer() + "):x32",
 		"@0x4a40d0:u32":       "@0x4a40d0:u32",
 		"@+some":              "@+some",
 		"+0(%di):u32":         "+0(%di):u32",
 		"@symbol":             "@symbol",
-		"@+99999999999999999": "+99999999999995903(" + instructionPointer + ")",
+		"@+99999999999999999": "+99999999999995903(" + instructionPointer() + ")",
 	} {
 		s := Site{Offset: 0x1000, Args: []ftrace.FetchArg{{Name: "v", Fetch: fetch}}}
 		args, err := s.kernelArgs()

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/library"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/probe/library"
+	"github.com/ringtap/ringtap/internal/text/match"
 	"github.com/ringtap/ringtap/symbols"
 	"github.com/ringtap/ringtap/uprobe/placement"
 )
@@ -57,7 +57,7 @@ func (r *resolver) functions() error {
 	return nil
 }
 
-// find returns the functions that a definition names, one for each place.
+// find returns the functions that a definition names, one for each offset.
 func (r *resolver) find() ([]symbols.Function, error) {
 	d := r.definition
 	found, err := r.symbols.Find(plain(d.Symbol))
@@ -67,11 +67,11 @@ func (r *resolver) find() ([]symbols.Function, error) {
 		imported = false
 	}
 	if len(found) > 0 && !imported {
-		return found, nil // tables that could not be read do not matter
+		return found, nil // errors of other tables do not matter
 	}
-	var malformed *names.GlobError
+	var malformed *match.GlobError
 	switch {
-	case errors.As(err, &malformed): // nor is it a name, as operator[] is one
+	case errors.As(err, &malformed): // and it is no name, as operator[] would be
 		start := strings.Index(d.Text, ":"+d.Symbol) + 1
 		return nil, &ftrace.SyntaxError{Text: d.Text, Pos: start + malformed.Pos, Message: "invalid probe: " + malformed.Reason}
 	case err != nil:
@@ -90,8 +90,7 @@ func (r *resolver) find() ([]symbols.Function, error) {
 	return nil, failed
 }
 
-// exporter is the path of the library, of those that the target is linked with,
-// that has a function; "" if none has.
+// exporter returns the path of the linked library that exports a function, or "".
 func (r *resolver) exporter(name string) string {
 	for _, soname := range r.needed() {
 		found, err := library.Find(soname, library.Options{PID: r.options.PID, Machine: r.image.Machine})
@@ -105,7 +104,7 @@ func (r *resolver) exporter(name string) string {
 	return ""
 }
 
-// exports tells whether a library has a function, and closes it.
+// exports reports whether a library exports a function. It closes the library.
 func exports(t *library.Target, name string) bool {
 	defer t.File.Close()
 	info, err := t.File.Stat()
@@ -121,7 +120,7 @@ func exports(t *library.Target, name string) bool {
 	return len(found) > 0 && found[0].Kind != symbols.Imported
 }
 
-// explain notes what probing these functions means, where it may surprise.
+// explain adds notes about functions whose probes may surprise the user.
 func (r *resolver) explain(found []symbols.Function) {
 	var called []string
 	for _, fn := range found {
@@ -139,7 +138,6 @@ func (r *resolver) explain(found []symbols.Function) {
 	}
 }
 
-// several joins the first few of a list.
 func several(names []string) string {
 	const few = 5
 	if len(names) > few {
@@ -148,7 +146,6 @@ func several(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// function adds the sites of one function.
 func (r *resolver) function(fn *symbols.Function) error {
 	d := r.definition
 	event := d.Symbol
@@ -183,10 +180,9 @@ func (r *resolver) function(fn *symbols.Function) error {
 	return nil
 }
 
-// returns adds the sites where a function returns. The kernel's return probes
-// replace the return address, which Go's runtime does not survive when it
-// copies a stack or walks it, nor a program that throws an exception through the
-// function: there each return instruction is probed.
+// returns adds the sites for a function's returns. The kernel's return probes replace the
+// return address. That breaks Go's runtime when it copies or walks a stack, and programs that
+// throw an exception through the function. There, each return instruction is probed instead.
 func (r *resolver) returns(fn *symbols.Function, event string) error {
 	args, err := r.args(fn.Offset, fn.Offset, true)
 	if err != nil {
@@ -233,7 +229,6 @@ func (r *resolver) returns(fn *symbols.Function, event string) error {
 	return nil
 }
 
-// add adds a site to the plan.
 func (r *resolver) add(s Site) {
 	s.KernelPath = r.KernelPath
 	if r.definition.Alias != "" {
@@ -242,7 +237,6 @@ func (r *resolver) add(s Site) {
 	r.plan.Sites = append(r.plan.Sites, s)
 }
 
-// code reads the instructions of a function.
 func (r *resolver) code(offset, size uint64) (*placement.Function, error) {
 	vaddr, _ := r.image.Vaddr(offset)
 	text, err := r.symbols.Code(offset, size)
@@ -252,7 +246,7 @@ func (r *resolver) code(offset, size uint64) (*placement.Function, error) {
 	return &placement.Function{Machine: r.image.Machine, Code: text, Addr: vaddr}, nil
 }
 
-// probeable is nil if a probe can be placed that many bytes into a function.
+// probeable returns nil if a probe can be placed offset bytes into a function.
 func probeable(f *placement.Function, offset uint64) error {
 	if offset >= uint64(len(f.Code)) {
 		return &placement.OutsideError{Offset: int(min(offset, 1<<31-1)), Size: len(f.Code)}

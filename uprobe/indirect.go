@@ -6,17 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// maxResolver bounds the code of a resolver that is read, in bytes. glibc's longest has 800.
+// maxResolver is the maximum number of bytes read of a resolver's code. glibc's longest has
+// 800.
 const maxResolver = 64 << 10
 
-// implementations replaces each indirect function by the code that its callers call. Which
-// code that is, its resolver decides when a program starts. A process that has the file mapped
-// tells what the resolver chose. If none does, all functions that the resolver can return
-// are probed: a machine uses one of them.
+// implementations replaces each indirect function by the code that its callers call. Its
+// resolver chooses that code when a program starts; we find the choice in a process that maps
+// the file. If there is none, all functions that the resolver may return are probed, of which a
+// machine uses one.
 func (r *resolver) implementations(found []symbols.Function) ([]symbols.Function, error) {
 	if !slices.ContainsFunc(found, func(f symbols.Function) bool { return f.Kind == symbols.Indirect }) {
 		return found, nil
@@ -59,7 +60,7 @@ func (r *resolver) implementations(found []symbols.Function) ([]symbols.Function
 	return r.merged(out), nil
 }
 
-// explainIndirect notes where the probe of an indirect function is.
+// explainIndirect adds a note about where an indirect function is probed.
 func (r *resolver) explainIndirect(fn *symbols.Function, code []symbols.Function, running bool, chosen map[uint64][]uint64) {
 	var at []string
 	for _, f := range code {
@@ -93,7 +94,7 @@ func (r *resolver) explainIndirect(fn *symbols.Function, code []symbols.Function
 	r.note("%s", text)
 }
 
-// called is the name of the code at a file offset.
+// called returns the name of the code at a file offset.
 func (r *resolver) called(offset uint64) string {
 	if s, ok := r.symbols.Lookup(offset); ok && s.Start == offset {
 		return symbols.Demangle(s.Name)
@@ -101,7 +102,7 @@ func (r *resolver) called(offset uint64) string {
 	return fmt.Sprintf("at file offset %#x", offset)
 }
 
-// merged gives functions that are the same code one name: memcpy/memmove.
+// merged combines functions with the same code into one, named memcpy/memmove.
 func (r *resolver) merged(all []symbols.Function) []symbols.Function {
 	slices.SortStableFunc(all, func(a, b symbols.Function) int {
 		return int(int64(a.Offset) - int64(b.Offset))
@@ -119,8 +120,8 @@ func (r *resolver) merged(all []symbols.Function) []symbols.Function {
 	return out
 }
 
-// functionsAt makes functions of addresses, without those at which no function of the file is
-// known to begin.
+// functionsAt turns addresses into functions. It drops addresses where no known function of the
+// file starts.
 func (r *resolver) functionsAt(name string, addrs []uint64) []symbols.Function {
 	var out []symbols.Function
 	for _, addr := range addrs {
@@ -141,7 +142,7 @@ func (r *resolver) functionsAt(name string, addrs []uint64) []symbols.Function {
 	return out
 }
 
-// candidates returns the addresses that a resolver's code mentions, each once.
+// candidates returns the addresses in a resolver's code, without duplicates.
 func (r *resolver) candidates(fn *symbols.Function) []uint64 {
 	code, err := r.code(fn.Offset, min(fn.Size, maxResolver))
 	if err != nil {
@@ -158,14 +159,14 @@ func (r *resolver) candidates(fn *symbols.Function) []uint64 {
 	return slices.Compact(addrs)
 }
 
-// calls reports whether a resolver calls other code, whose choice can't be known.
+// calls reports whether a resolver calls other code, whose choice is unknown.
 func (r *resolver) calls(fn *symbols.Function) bool {
 	code, err := r.code(fn.Offset, min(fn.Size, maxResolver))
 	return err == nil && code.Calls()
 }
 
-// slotContents returns the addresses of the file that the loader puts into slots of its global
-// offset table.
+// slotContents returns the addresses within the file that the loader writes to slots of its
+// global offset table.
 func (r *resolver) slotContents(slots []uint64) (addrs []uint64) {
 	symtab, err := r.dynamicSymbols()
 	if err != nil {
@@ -184,7 +185,7 @@ func (r *resolver) slotContents(slots []uint64) (addrs []uint64) {
 	return addrs
 }
 
-// dynamicSymbols returns the values of the dynamic symbols, by number.
+// dynamicSymbols returns the values of the dynamic symbols, by index.
 func (r *resolver) dynamicSymbols() ([]uint64, error) {
 	section, ok := r.image.SectionOf(elf.SHT_DYNSYM)
 	if !ok || !r.image.Is64 {
@@ -198,7 +199,7 @@ func (r *resolver) dynamicSymbols() ([]uint64, error) {
 	return values, err
 }
 
-// relocations calls visit with the relocations that the loader applies.
+// relocations calls visit with each relocation that the loader applies.
 func (r *resolver) relocations(visit func(elfimage.Relocation)) {
 	for i := range r.image.Sections {
 		s := &r.image.Sections[i]

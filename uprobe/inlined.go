@@ -8,10 +8,11 @@ import (
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// inlined returns the copies of a named function that the compiler inlined into others. found is the
-// functions of that name that have code of their own, and failed why there are none. To look for
-// copies takes all debug information, so it is done only if no function is found or if one says that
-// it was inlined. In a Go program the inline tables of all functions are read first, for every name.
+// inlined returns the inlined copies of a named function. found are the functions of that name
+// with their own code; failed is the error if there are none. Searching for copies reads all
+// debug information. So it is done only if no function was found, or if a found one is marked
+// as inlined elsewhere. In a Go program, the inline tables of all functions are read first, for
+// every name.
 func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Place, error) {
 	d := r.definition
 	missing := errors.As(failed, new(*SymbolError))
@@ -37,7 +38,7 @@ func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Pl
 	}
 	copies, err := r.symbols.Inlined(plain(d.Symbol))
 	if err != nil || len(copies) == 0 {
-		return nil, nil // the error of the missing function says enough
+		return nil, nil // the error about the missing function is enough
 	}
 	name := d.Symbol
 	switch {
@@ -58,8 +59,8 @@ func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Pl
 	return copies, r.limit(len(copies) + len(found))
 }
 
-// inlinedGo returns why a function that Go's compiler inlined everywhere (missing) can't be
-// probed. If it has code of its own as well, inlinedGo notes what a probe there does not see.
+// inlinedGo returns an error if Go's compiler inlined all calls of a function (missing). If the
+// function also has its own code, inlinedGo adds a note about the calls that a probe misses.
 func (r *resolver) inlinedGo(missing bool, callers []string) error {
 	const cure = "build it with //go:noinline before the function, or all with -gcflags=-l"
 	name := r.definition.Symbol
@@ -71,11 +72,11 @@ func (r *resolver) inlinedGo(missing bool, callers []string) error {
 		name, ErrInlined, several(callers), cure)}
 }
 
-// maxExplained is of how many functions that match a pattern explainCopies reads the debug information.
+// maxExplained is the number of functions for which explainCopies reads the debug information.
 const maxExplained = 100
 
-// explainCopies notes which functions that match a pattern were inlined in places. A pattern means
-// functions that have code of their own.
+// explainCopies adds a note about matches of a pattern that were also inlined. A pattern
+// matches only functions with their own code.
 func (r *resolver) explainCopies(found []symbols.Function) {
 	var names []string
 	for i := range found[:min(len(found), maxExplained)] {
@@ -88,7 +89,7 @@ func (r *resolver) explainCopies(found []symbols.Function) {
 	}
 }
 
-// copies adds the sites of inlined copies of a function.
+// copies adds the sites of a function's inlined copies.
 func (r *resolver) copies(places []symbols.Place) error {
 	var refused []string
 	for _, place := range places {

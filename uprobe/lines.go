@@ -30,7 +30,7 @@ func (r *resolver) lines() error {
 	return nil
 }
 
-// within completes and adds the site of an instruction that is part of a function's code.
+// within adds a site at an instruction inside a function.
 func (r *resolver) within(place symbols.Place, site Site) error {
 	site.Offset, site.Symbol = place.Offset, place.Function
 	function := place.Offset

@@ -9,18 +9,18 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/names"
-	"github.com/ringtap/ringtap/internal/usdt"
+	"github.com/ringtap/ringtap/internal/probe/usdt"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// marks resolves provider:name to all the places where that USDT probe is.
+// marks resolves provider:name to all places of that USDT probe.
 func (r *resolver) marks() error {
 	d := r.definition
-	provider, err := names.ParseGlob(d.Provider)
+	provider, err := match.ParseGlob(d.Provider)
 	if err != nil {
 		return fmt.Errorf("pattern %q: %w", d.Provider, err)
 	}
-	name, err := names.ParseGlob(d.Mark)
+	name, err := match.ParseGlob(d.Mark)
 	if err != nil {
 		return fmt.Errorf("pattern %q: %w", d.Mark, err)
 	}
@@ -59,9 +59,9 @@ func (r *resolver) marks() error {
 	return failed
 }
 
-// markArgs translates the definition's arguments for one USDT probe. Its own
-// arguments are $args, and one by one arg1 or $arg1; the kernel's grammar
-// works as for any instruction.
+// markArgs translates the definition's arguments for one USDT probe. $args are all of the
+// probe's own arguments, and arg1 or $arg1 is one of them. The kernel's syntax works as for any
+// instruction.
 func (r *resolver) markArgs(mark usdt.Probe) ([]ftrace.FetchArg, error) {
 	var out []ftrace.FetchArg
 	for _, arg := range r.definition.Args {
@@ -101,8 +101,8 @@ func (r *resolver) markArgs(mark usdt.Probe) ([]ftrace.FetchArg, error) {
 	return out, r.checkNames(out)
 }
 
-// markArg is one of a USDT probe's own arguments; failed is why some of them are not
-// among all.
+// markArg returns one of a USDT probe's own arguments. failed says why some of them are missing
+// in all.
 func (r *resolver) markArg(arg Arg, mark usdt.Probe, number int, all []ftrace.FetchArg, failed error) (ftrace.FetchArg, error) {
 	for _, a := range all {
 		if a.Name == "arg"+strconv.Itoa(number) {
@@ -112,8 +112,8 @@ func (r *resolver) markArg(arg Arg, mark usdt.Probe, number int, all []ftrace.Fe
 	return ftrace.FetchArg{}, r.argError(arg.Pos, "%s", lacking(&mark, number, len(all), failed))
 }
 
-// markOperands puts the operands of a USDT probe in the place of $arg1 and so on within
-// an expression: +0($arg1):string is the text that its first argument points to.
+// markOperands replaces $arg1 and so on in an expression by the operands of a USDT probe:
+// +0($arg1):string is the text that its first argument points to.
 func (r *resolver) markOperands(arg Arg, mark usdt.Probe) (ftrace.FetchArg, error) {
 	a := arg.Fetch
 	if !argNumber.MatchString(a.Fetch) {
@@ -136,12 +136,12 @@ func (r *resolver) markOperands(arg Arg, mark usdt.Probe) (ftrace.FetchArg, erro
 // MarkInfo is a USDT probe of a target.
 type MarkInfo struct {
 	Provider, Name string
-	// Args are the arguments that can be fetched, with their types: arg1 is the first.
+	// Args are the arguments that can be fetched, with their types; arg1 is the first.
 	Args []ftrace.FetchArg
 }
 
-// Marks lists the USDT probes of a target, each once for each form of its arguments, in
-// the order of their names. Errors are as for Resolve.
+// Marks returns the USDT probes of a target, sorted by name. A probe is listed once for each
+// combination of argument types. Errors are as for Resolve.
 func Marks(target string, o Options) ([]MarkInfo, error) {
 	t, err := openTarget(target, o.PID)
 	if err != nil {
@@ -154,14 +154,14 @@ func Marks(target string, o Options) ([]MarkInfo, error) {
 	}
 	var marks []MarkInfo
 	for _, mark := range known {
-		args, _ := mark.FetchArgs(t.image.Machine) // as far as they can be fetched
+		args, _ := mark.FetchArgs(t.image.Machine) // only arguments that can be fetched
 		marks = append(marks, MarkInfo{mark.Provider, mark.Name, args})
 	}
 	slices.SortFunc(marks, func(a, b MarkInfo) int { return cmp.Compare(a.String(), b.String()) })
 	return slices.CompactFunc(marks, func(a, b MarkInfo) bool { return a.String() == b.String() }), nil
 }
 
-// String is the probe as definitions name it, with the arguments and their types:
+// String returns the probe as definitions name it, with its arguments and their types:
 // "provider:name arg1:s32 arg2:u64".
 func (m MarkInfo) String() string {
 	var out strings.Builder
@@ -172,7 +172,7 @@ func (m MarkInfo) String() string {
 	return out.String()
 }
 
-// markNumber is N of arg1, $arg1 and so on, or 0.
+// markNumber returns the N of arg1, $arg1 and so on, or 0.
 func markNumber(arg Arg) int {
 	text, ok := strings.CutPrefix(cmp.Or(arg.Param, strings.TrimPrefix(arg.Fetch.Fetch, "$")), "arg")
 	n, err := strconv.Atoi(text)
@@ -182,8 +182,7 @@ func markNumber(arg Arg) int {
 	return max(n, 0)
 }
 
-// retyped gives an argument the type that the definition asks for. Text is at
-// the address that the argument is.
+// retyped sets the type that the definition asks for. For text, the argument is the address.
 func retyped(a ftrace.FetchArg, want string) ftrace.FetchArg {
 	switch {
 	case want == "":
@@ -195,8 +194,7 @@ func retyped(a ftrace.FetchArg, want string) ftrace.FetchArg {
 	return a
 }
 
-// lacking says why a USDT probe's argument is not among those that can be
-// fetched.
+// lacking returns the reason why a USDT probe's argument cannot be fetched.
 func lacking(mark *usdt.Probe, number, fetched int, err error) string {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {

@@ -5,8 +5,7 @@ import (
 	"debug/elf"
 )
 
-// needed lists the libraries that the target asks the dynamic linker for: the
-// DT_NEEDED entries (gABI, chapter 5).
+// needed lists the target's shared libraries: the DT_NEEDED entries (gABI, chapter 5).
 func (t *target) needed() []string {
 	m := t.image
 	dynamic := m.Dynamic()

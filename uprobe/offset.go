@@ -13,8 +13,8 @@ import (
 	"github.com/ringtap/ringtap/uprobe/placement"
 )
 
-// maxDecode is how far from a known start of code an offset may be for its
-// instruction to be found by reading all those before it.
+// maxDecode is the maximum distance, in bytes, between a known start of code and an offset that
+// is checked by decoding the instructions before it.
 const maxDecode = 1 << 20
 
 var (
@@ -23,8 +23,8 @@ var (
 	errNotStart    = errors.New("a return probe is on a function's first instruction, and no function begins here")
 )
 
-// FileOffset returns where in a target's file the code at one of its addresses is. Errors are as for
-// Resolve.
+// FileOffset returns the file offset of the code at one of a target's addresses. Errors are as
+// for Resolve.
 func FileOffset(name string, o Options, addr uint64) (uint64, error) {
 	t, err := openTarget(name, o.PID)
 	if err != nil {
@@ -38,7 +38,7 @@ func FileOffset(name string, o Options, addr uint64) (uint64, error) {
 	return offset, nil
 }
 
-// offset resolves 0xADDR: a file offset, which is probed as it is.
+// offset resolves 0xADDR, a file offset. The probe is never moved.
 func (r *resolver) offset() error {
 	d := r.definition
 	if err := r.executable(d.Address); err != nil {
@@ -82,8 +82,8 @@ func (r *resolver) offset() error {
 	return nil
 }
 
-// executable is nil if the byte at a file offset is code, and else tells what
-// may have been meant.
+// executable returns nil if the byte at a file offset is code. Its error suggests what may have
+// been meant.
 func (r *resolver) executable(offset uint64) error {
 	if vaddr, ok := r.image.Vaddr(offset); ok && r.image.Executable(vaddr) {
 		return nil
@@ -100,7 +100,7 @@ func (r *resolver) executable(offset uint64) error {
 	return fmt.Errorf("%w; the file's code is at offsets %s", errNotExecuted, several(ranges))
 }
 
-// holding returns the function that a file offset is in.
+// holding returns the function that contains a file offset.
 func (r *resolver) holding(offset uint64) (symbols.Function, bool) {
 	s, ok := r.symbols.Lookup(offset)
 	if !ok || s.Size == 0 {
@@ -109,9 +109,8 @@ func (r *resolver) holding(offset uint64) (symbols.Function, bool) {
 	return symbols.Function{Name: s.Name, Offset: s.Start, Size: s.Size}, true
 }
 
-// boundary looks whether an instruction begins at a file offset that no
-// function is known to hold, by reading the code from the nearest place before
-// it where one is known to begin: a function or a section.
+// boundary checks that an instruction starts at a file offset outside of known functions. It
+// decodes the code from the nearest known start before it: a function or a section.
 func (r *resolver) boundary(offset uint64) error {
 	start, ok := r.startBefore(offset)
 	if !ok || offset-start > maxDecode {
@@ -130,11 +129,11 @@ func (r *resolver) boundary(offset uint64) error {
 	return nil
 }
 
-// upTo is end, or the end of the file if that comes first.
+// upTo returns end, or the end of the file if that comes first.
 func (r *resolver) upTo(end uint64) uint64 { return min(end, uint64(r.image.Size)) }
 
-// startBefore is the last place at or before a file offset at which code is
-// known to begin, in the same section.
+// startBefore returns the last known start of code at or before a file offset, in the same
+// section.
 func (r *resolver) startBefore(offset uint64) (start uint64, ok bool) {
 	for _, s := range r.image.Sections {
 		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Type != elf.SHT_NOBITS && s.Offset <= offset && offset-s.Offset < s.Size {
@@ -142,7 +141,7 @@ func (r *resolver) startBefore(offset uint64) (start uint64, ok bool) {
 		}
 	}
 	if !ok {
-		return 0, false // without sections there may be data between the code
+		return 0, false // without sections, there may be data between the code
 	}
 	functions, _ := r.symbols.Functions()
 	i := sort.Search(len(functions), func(i int) bool { return functions[i].Offset > offset })

@@ -2,17 +2,19 @@ package uprobe
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/arch"
 	"github.com/ringtap/ringtap/symbols"
 	"github.com/ringtap/ringtap/symbols/dwarfparam"
 )
 
-// params turns an argument that names a parameter, or all of them, into what the
-// kernel fetches at the function's first instruction.
+// params translates an argument that names a parameter, or all parameters, into fetch arguments
+// for the function's first instruction.
 func (r *resolver) params(arg Arg, function, probed uint64) ([]ftrace.FetchArg, error) {
 	if r.definition.Kind == Mark {
 		return nil, r.argError(arg.Pos, "%s: a USDT probe has arg1, arg2 … or $args", arg.Param)
@@ -41,7 +43,7 @@ func (r *resolver) params(arg Arg, function, probed uint64) ([]ftrace.FetchArg, 
 		return fetched, nil
 	}
 	if variable, err := r.path(arg, function, probed); err == nil {
-		return variable, nil // of the source file
+		return variable, nil // a variable of the source file
 	}
 	if len(names) == 0 {
 		return nil, r.argError(arg.Pos, "%s: %s has no parameters", arg.Param, name)
@@ -49,7 +51,8 @@ func (r *resolver) params(arg Arg, function, probed uint64) ([]ftrace.FetchArg, 
 	return nil, r.argError(arg.Pos, "%s has no parameter or variable %s here; its parameters are %s", name, arg.Param, strings.Join(names, ", "))
 }
 
-// allParams is $args: what can't be fetched is noted and left out.
+// allParams returns the arguments for $args. Parameters that cannot be fetched are left out,
+// with a note.
 func (r *resolver) allParams(name string, known []symbols.Param) []ftrace.FetchArg {
 	var out []ftrace.FetchArg
 	for _, p := range known {
@@ -70,12 +73,12 @@ func (r *resolver) nameOf(function uint64) string {
 	return fmt.Sprintf("the function at %#x", function)
 }
 
-// isText tells whether a parameter is a pointer to text and its length, as Go's
-// string and Rust's &str are.
+// isText reports whether a parameter is a Go string or a Rust &str: a pointer to text and its
+// length.
 func isText(p symbols.Param) bool { return p.Kind == dwarfparam.Text && len(p.Parts) == 2 }
 
-// fetchParam is one parameter as the kernel fetches it. Want has the name and
-// the type that the definition asks for, if it does.
+// fetchParam returns the fetch arguments of one parameter. want has the name and the type that
+// the definition asks for, if any.
 func fetchParam(p symbols.Param, want ftrace.FetchArg) ([]ftrace.FetchArg, error) {
 	name := want.Name
 	if name == "" && p.Name != "" {
@@ -92,7 +95,7 @@ func fetchParam(p symbols.Param, want ftrace.FetchArg) ([]ftrace.FetchArg, error
 	isString := strings.HasPrefix(strings.TrimPrefix(want.Type, "u"), "string")
 	switch {
 	case isString && p.Kind == dwarfparam.Struct && p.Location.Where != dwarfparam.Register:
-		// an array of characters: the text lies where the value is
+		// an array of characters: the text is where the value is
 	case isString || want.Type == "" && p.Kind == dwarfparam.CString:
 		a.Fetch = "+0(" + value + ")"
 		a.Type = cmp.Or(want.Type, "string")
@@ -102,8 +105,8 @@ func fetchParam(p symbols.Param, want ftrace.FetchArg) ([]ftrace.FetchArg, error
 	return []ftrace.FetchArg{a}, err
 }
 
-// fetchParts fetches the words that a value is made of: name_ptr, name_len. The
-// pointer of text is fetched as text, under the parameter's own name.
+// fetchParts returns a fetch argument for each word of a value: name_ptr, name_len. The pointer
+// of a string is fetched as text, under the parameter's own name.
 func fetchParts(p symbols.Param, name, wantType string) ([]ftrace.FetchArg, error) {
 	var out []ftrace.FetchArg
 	for i, part := range p.Parts {
@@ -129,7 +132,7 @@ func fetchParts(p symbols.Param, name, wantType string) ([]ftrace.FetchArg, erro
 	return out, nil
 }
 
-// partOf finds the part of a parameter that a path names: name.len of a string of Go.
+// partOf finds the part of a parameter that a path names: name.len of a Go string.
 func partOf(known []symbols.Param, path string) (symbols.Param, bool) {
 	root, member, ok := strings.Cut(path, ".")
 	for _, p := range known {
@@ -146,26 +149,31 @@ func partOf(known []symbols.Param, path string) (symbols.Param, bool) {
 	return symbols.Param{}, false
 }
 
-// fetchLocation is the kernel's expression for the value at a location, at a
-// function's first instruction.
+// fetchLocation returns the kernel's expression for the value at a location, at a function's
+// first instruction.
 func fetchLocation(l dwarfparam.Location) (string, error) {
-	if l.Where == dwarfparam.Nowhere {
-		return "", fmt.Errorf("%s", cmp.Or(l.Why, "its location is unknown"))
+	switch l.Where {
+	case dwarfparam.Nowhere:
+		return "", errors.New(cmp.Or(l.Why, "its location is unknown"))
+	case dwarfparam.Stack:
+		// The offset is relative to the CFA, which is above what the call has pushed.
+		return fmt.Sprintf("%+d(%%sp)", l.Offset+int64(arch.Here.CallPushes)), nil
+	case dwarfparam.Memory:
+		return fetchPlace(symbols.Value{Register: l.Register, Offsets: []int64{l.Offset}})
 	}
-	if l.Where == dwarfparam.Stack {
-		return fmt.Sprintf("%+d(%%sp)", l.Offset+cfaOffset), nil
-	}
-	if l.Register < 0 || l.Register >= len(registerNames) {
-		return "", fmt.Errorf("it is in register %d of DWARF's numbering, which the kernel does not fetch", l.Register)
-	}
-	register := "%" + registerNames[l.Register]
-	if l.Where == dwarfparam.Register {
-		return register, nil
-	}
-	return fmt.Sprintf("%+d(%s)", l.Offset, register), nil
+	return fetchPlace(symbols.Value{Register: l.Register})
 }
 
-// paramType is the kernel's type for a value.
+// fetchRegister returns the fetch argument for the register with DWARF number n.
+func fetchRegister(n int) (string, error) {
+	r := arch.Here.ByDWARF(n)
+	if r == nil || r == arch.Here.PC { // in debug information, the PC's number is the return address
+		return "", fmt.Errorf("it is in register %d of DWARF's numbering, which the kernel does not fetch", n)
+	}
+	return "%" + r.Name, nil
+}
+
+// paramType returns the kernel's type for a value.
 func paramType(p symbols.Param) (string, error) {
 	size := p.Size
 	if bit := p.Location.Bit; bit > 0 && p.Kind != dwarfparam.Float {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/arch"
 	"github.com/ringtap/ringtap/symbols"
 	"github.com/ringtap/ringtap/symbols/dwarfparam"
 )
@@ -12,7 +13,7 @@ import (
 var inRegister = dwarfparam.Location{Where: dwarfparam.Register}
 
 func TestAParameterIsFetchedAsItsTypeSays(t *testing.T) {
-	register := "%" + registerNames[0]
+	register := "%" + arch.Here.ByDWARF(0).Name
 	upper := inRegister
 	upper.Bit = 32
 	for _, test := range []struct {
@@ -38,7 +39,7 @@ func TestAParameterIsFetchedAsItsTypeSays(t *testing.T) {
 }
 
 func TestTextWithALengthIsFetchedAsTextAndLength(t *testing.T) {
-	register := "%" + registerNames[0]
+	register := "%" + arch.Here.ByDWARF(0).Name
 	got, err := fetchParam(symbols.Param{
 		Name: "s", Type: "string", Kind: dwarfparam.Text, Size: 16,
 		Location: dwarfparam.Location{Where: dwarfparam.Stack},

@@ -8,12 +8,12 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 )
 
-// maxName is the longest name that makes sense: of a path PATH_MAX. Names of C++
-// templates are long, but nobody types one of four thousand bytes.
+// maxName is the maximum length of a name; for a path it is PATH_MAX. Names of C++ templates
+// are long, but nobody types one of four thousand bytes.
 const maxName = 4096
 
-// Parse reads a definition in the grammar that the package's doc describes. The
-// error is a *ftrace.SyntaxError that points at the mistake.
+// Parse parses a definition; the package documentation has the syntax. The error is a
+// *ftrace.SyntaxError that points at the mistake.
 func Parse(text string) (*Definition, error) {
 	p := &parser{text: text}
 	d := &Definition{Text: text}
@@ -23,7 +23,6 @@ func Parse(text string) (*Definition, error) {
 	return d, nil
 }
 
-// parser is a place in the text of a definition.
 type parser struct {
 	text string
 	pos  int
@@ -37,18 +36,18 @@ func (p *parser) blanks() {
 	}
 }
 
-// at tells whether c is next.
+// at reports whether the next character is c.
 func (p *parser) at(c byte) bool { return p.pos < len(p.text) && p.text[p.pos] == c }
 
-// done tells whether a word has ended.
+// done reports whether the current word has ended.
 func (p *parser) done() bool { return p.pos == len(p.text) || isBlank(p.text[p.pos]) }
 
 func (p *parser) definition(d *Definition) error {
 	if err := p.kind(d); err != nil {
 		return err
 	}
-	// As in perf-tools: if the first word has no colon it is an alias, and then
-	// the second word must have one.
+	// As in perf-tools: if the first word has no colon, it is an alias, and then the second
+	// word must have one.
 	p.blanks()
 	start := p.pos
 	word, colon, err := p.target()
@@ -99,7 +98,7 @@ func (p *parser) kind(d *Definition) error {
 	return nil
 }
 
-// placeForm is the grammar of what follows the target.
+// placeForm returns the syntax of the place after the target.
 func (k Kind) placeForm() string {
 	if k == Mark {
 		return "PROVIDER:NAME"
@@ -107,7 +106,7 @@ func (k Kind) placeForm() string {
 	return "SYMBOL"
 }
 
-// target reads up to a colon, which it skips, or a blank.
+// target reads up to a colon, which it skips, or a space.
 func (p *parser) target() (word string, colon bool, err error) {
 	start := p.pos
 	if p.at('"') {
@@ -132,8 +131,7 @@ func (p *parser) target() (word string, colon bool, err error) {
 	return word, colon, nil
 }
 
-// quoted reads a text in double quotes. A backslash takes away the meaning of a
-// quote or another backslash.
+// quoted reads a text in double quotes. A backslash quotes a quote or another backslash.
 func (p *parser) quoted() (string, error) {
 	start := p.pos
 	var out strings.Builder
@@ -152,13 +150,13 @@ func (p *parser) quoted() (string, error) {
 	return "", p.fail(start, "invalid probe: this quote is never closed")
 }
 
-// checkName refuses what no name can be.
-func (p *parser) checkName(name string, pos int, what string) error {
+// checkName checks that name can be a name. kind is the kind of name, for the error.
+func (p *parser) checkName(name string, pos int, kind string) error {
 	if len(name) > maxName {
-		return p.fail(pos, "invalid probe: a %s of %d characters; more than %d are not taken", what, len(name), maxName)
+		return p.fail(pos, "invalid probe: a %s of %d characters; more than %d are not taken", kind, len(name), maxName)
 	}
 	if i := strings.IndexFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }); i >= 0 {
-		return p.fail(pos, "invalid probe: the %s has the control character %q", what, name[i])
+		return p.fail(pos, "invalid probe: the %s has the control character %q", kind, name[i])
 	}
 	return nil
 }
@@ -179,7 +177,7 @@ func (p *parser) alias(d *Definition, word string, pos int) error {
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// mark reads provider:name.
+// mark parses provider:name.
 func (p *parser) mark(d *Definition) error {
 	start := p.pos
 	for !p.done() {
@@ -204,12 +202,11 @@ func (p *parser) mark(d *Definition) error {
 	return nil
 }
 
-// fail makes the error that points at pos.
 func (p *parser) fail(pos int, format string, args ...any) error {
 	return &ftrace.SyntaxError{Text: p.text, Pos: pos, Message: fmt.Sprintf(format, args...)}
 }
 
-// number reads a decimal or 0x… number that is the whole text.
+// number parses a decimal or 0x… number; nothing may follow it.
 func number(text string) (uint64, error) {
 	if digits, ok := cutHex(text); ok {
 		return strconv.ParseUint(digits, 16, 64)

@@ -9,15 +9,14 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 )
 
-// paramArg is an argument that names a parameter of the function. Nothing in
-// the kernel's grammar begins with a letter.
+// paramArg matches an argument that names a parameter of the function. No fetch argument of the
+// kernel starts with a letter.
 var paramArg = regexp.MustCompile(`^(?:([A-Za-z_][A-Za-z0-9_]*)=)?(\$args|[\p{L}_][\p{L}\p{N}_]*)(?::(.*))?$`)
 
-// pathArg is an argument that is a path of members from a variable, with a name and a type
-// if they are given. Nothing in the kernel's grammar begins with a letter.
+// pathArg matches a path of members from a variable, with an optional name and type. No fetch
+// argument of the kernel starts with a letter.
 var pathArg = regexp.MustCompile(`^(?:([A-Za-z_][A-Za-z0-9_]*)=)?([*(]*[\p{L}_][^:=]*)(?::(.*))?$`)
 
-// args reads the fetch arguments up to the end of the text.
 func (p *parser) args(d *Definition) error {
 	p.blanks()
 	d.Fetch = strings.TrimRight(p.text[p.pos:], " \t\n")
@@ -47,7 +46,7 @@ func (p *parser) arg(d *Definition, word string, pos int) (Arg, error) {
 		fetch, err := p.fetch(word, pos, 0)
 		arg.Fetch = fetch
 		if name, _, ok := strings.Cut(word, "="); !ok || name != fetch.Name {
-			arg.Fetch.Name = "" // the parser's own numbering, which knows this word only
+			arg.Fetch.Name = "" // the parser numbered it without knowing the other words
 		}
 		return arg, err
 	}
@@ -73,8 +72,8 @@ func (p *parser) arg(d *Definition, word string, pos int) (Arg, error) {
 	return arg, nil
 }
 
-// fetch reads one argument in the kernel's grammar. Its byte skip is at pos of
-// the definition.
+// fetch parses one argument in the kernel's syntax. The byte skip of word is at pos in the
+// definition.
 func (p *parser) fetch(word string, pos, skip int) (ftrace.FetchArg, error) {
 	args, err := ftrace.ParseFetchArgs(word)
 	if syntax := (*ftrace.SyntaxError)(nil); errors.As(err, &syntax) {

@@ -3,11 +3,11 @@ package uprobe
 import (
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// place reads what follows TARGET: of an entry or return probe, a function, a
-// file offset or a source line.
+// place parses the place of an entry or return probe: a function, a file offset or a source
+// line.
 func (p *parser) place(d *Definition) error {
 	start := p.pos
 	if p.at('"') {
@@ -42,7 +42,7 @@ func (p *parser) place(d *Definition) error {
 			return err
 		}
 	}
-	d.Pattern = names.IsGlob(d.Symbol)
+	d.Pattern = match.IsGlob(d.Symbol)
 	if !d.Pattern {
 		d.Symbol = plain(d.Symbol)
 	}
@@ -52,10 +52,10 @@ func (p *parser) place(d *Definition) error {
 	return nil
 }
 
-// plain is a symbol without the backslashes before its blanks.
+// plain removes the backslashes before a symbol's spaces.
 func plain(symbol string) string { return strings.ReplaceAll(symbol, `\ `, " ") }
 
-// quotedPlace reads "SYMBOL", "SYMBOL"+OFF or "FILE":LINE.
+// quotedPlace parses "SYMBOL", "SYMBOL"+OFF or "FILE":LINE.
 func (p *parser) quotedPlace(d *Definition) error {
 	start := p.pos
 	name, err := p.quoted()
@@ -99,7 +99,7 @@ func (p *parser) line(d *Definition, digits string, pos int) error {
 	return nil
 }
 
-// offset reads the text behind the plus sign at pos.
+// offset parses the text after the plus sign at pos.
 func (p *parser) offset(d *Definition, text string, pos int) error {
 	n, err := number(text)
 	if err != nil {
@@ -112,8 +112,8 @@ func (p *parser) offset(d *Definition, text string, pos int) error {
 	return nil
 }
 
-// cutLine splits "file.c:42". The parts of a C++ name are separated by two
-// colons, and none of them begins with a digit.
+// cutLine splits "file.c:42". It does not split a C++ name: its parts are separated by two
+// colons, and do not start with a digit.
 func cutLine(word string) (file, digits string, ok bool) {
 	i := strings.LastIndexByte(word, ':')
 	if i <= 0 || i == len(word)-1 || word[i-1] == ':' || !isDigit(word[i+1]) {
@@ -122,8 +122,8 @@ func cutLine(word string) (file, digits string, ok bool) {
 	return word[:i], word[i+1:], true
 }
 
-// offsetStart is where the plus sign of SYMBOL+OFF is, or -1. One that is part
-// of a C++ operator is none.
+// offsetStart returns the index of the plus sign in SYMBOL+OFF, or -1. It ignores a plus sign
+// of a C++ operator.
 func offsetStart(word string) int {
 	i := strings.LastIndexByte(word, '+')
 	if i <= 0 || strings.HasSuffix(word[:i], "operator") || strings.HasSuffix(word, "operator++") {
@@ -135,12 +135,12 @@ func offsetStart(word string) int {
 	return i
 }
 
-// symbolEnd moves to the end of an unquoted symbol: the first blank that is not
-// within the parentheses or angle brackets of a C++ or Rust name, nor behind a backslash.
+// symbolEnd moves to the end of an unquoted symbol: the first space that is not within the
+// parentheses or angle brackets of a C++ or Rust name, nor after a backslash.
 func (p *parser) symbolEnd() error {
-	var open []int // where each bracket that is not closed yet is
+	var open []int // positions of the brackets that are not closed yet
 	start, blanks := p.pos, false
-	pattern := func() bool { return names.IsGlob(p.text[start:p.pos]) } // its * may stand for a bracket
+	pattern := func() bool { return match.IsGlob(p.text[start:p.pos]) } // the * of a pattern may stand for a bracket
 	for p.pos < len(p.text) && (len(open) > 0 || !isBlank(p.text[p.pos])) {
 		top := byte(0)
 		if len(open) > 0 {
@@ -171,7 +171,7 @@ func (p *parser) symbolEnd() error {
 		case ' ', '\t', '\n':
 			blanks = true
 		case 'r':
-			// "operator" has its signs directly behind it: <, >>, ->, ().
+			// "operator" is directly followed by its sign: <, >>, ->, ().
 			if word := p.text[start : p.pos+1]; isOperator(word) {
 				p.operatorSigns()
 			}
@@ -185,7 +185,7 @@ func (p *parser) symbolEnd() error {
 	return nil
 }
 
-// isOperator tells whether a name ends with the C++ keyword operator.
+// isOperator reports whether a name ends with the C++ keyword operator.
 func isOperator(name string) bool {
 	before, ok := strings.CutSuffix(name, "operator")
 	if !ok || before == "" {

@@ -12,14 +12,14 @@ import (
 	"github.com/ringtap/ringtap/symbols/dwarfparam"
 )
 
-// maxElements is the most elements of an array that the kernel fetches
-// (MAX_ARRAY_LEN in kernel/trace/trace_probe.h).
+// maxElements is the maximum number of array elements that the kernel fetches (MAX_ARRAY_LEN in
+// kernel/trace/trace_probe.h).
 const maxElements = 64
 
-// path turns an argument that is a variable, or a path of members from one, into what the
-// kernel fetches. The variables are those at the instruction at a file offset; the probe is
-// at the same one, or at another of a function's entry.
-func (r *resolver) path(arg Arg, at, probed uint64) ([]ftrace.FetchArg, error) {
+// path translates an argument that is a variable, or a path of members from one, into fetch
+// arguments. The variables are those at the file offset. The probe is at file offset probed,
+// which may be another instruction of the function's entry.
+func (r *resolver) path(arg Arg, offset, probed uint64) ([]ftrace.FetchArg, error) {
 	path := cmp.Or(arg.Path, arg.Param)
 	if r.compat() {
 		return nil, r.compatError(arg, path)
@@ -27,7 +27,7 @@ func (r *resolver) path(arg Arg, at, probed uint64) ([]ftrace.FetchArg, error) {
 	if r.definition.Kind == Mark {
 		return nil, r.argError(arg.Pos, "%s: a USDT probe has arg1, arg2 … or $args", path)
 	}
-	if known, err := r.symbols.Params(at); err == nil {
+	if known, err := r.symbols.Params(offset); err == nil {
 		if part, ok := partOf(known, path); ok {
 			fetched, err := fetchParam(part, arg.Fetch)
 			if err != nil {
@@ -36,7 +36,7 @@ func (r *resolver) path(arg Arg, at, probed uint64) ([]ftrace.FetchArg, error) {
 			return fetched, err
 		}
 	}
-	v, err := r.symbols.Value(at, path)
+	v, err := r.symbols.Value(offset, path)
 	var wrong *dwarfparam.PathError
 	switch {
 	case errors.As(err, &wrong):
@@ -46,7 +46,7 @@ func (r *resolver) path(arg Arg, at, probed uint64) ([]ftrace.FetchArg, error) {
 		return nil, r.argError(arg.Pos, "%s: %v; compile with -g, or name a register", path, err)
 	}
 	if v.Register == dwarfparam.InstructionPointer && len(v.Offsets) > 0 {
-		v.Offsets[0] -= int64(probed - at)
+		v.Offsets[0] -= int64(probed - offset)
 	}
 	if v.Kind == dwarfparam.Text && v.Count == 0 && len(v.Offsets) > 0 && arg.Fetch.Type == "" {
 		return fetchText(v, arg.Fetch.Name)
@@ -58,8 +58,8 @@ func (r *resolver) path(arg Arg, at, probed uint64) ([]ftrace.FetchArg, error) {
 	return []ftrace.FetchArg{a}, nil
 }
 
-// fetchText is a string of Go or Rust in memory: the text that its first word points to, and its
-// second word, the length.
+// fetchText returns the fetch arguments for a Go or Rust string in memory: the text that its
+// first word points to, and the length in its second word.
 func fetchText(v symbols.Value, name string) ([]ftrace.FetchArg, error) {
 	place, err := fetchPlace(v)
 	if err != nil {
@@ -75,13 +75,13 @@ func fetchText(v symbols.Value, name string) ([]ftrace.FetchArg, error) {
 	}, err
 }
 
-// compatError says that what a name means is not known.
+// compatError is returned for names in 32-bit programs, which are not looked up.
 func (r *resolver) compatError(arg Arg, name string) error {
 	return r.argError(arg.Pos, "%s: ringtap does not look up the variables of 32-bit programs; name an argument by its number ($arg1) or a register", name)
 }
 
-// fetchValue is a value as the kernel fetches it. Want has the name and the type that the
-// definition asks for, if it does.
+// fetchValue returns the fetch argument for a value. want has the name and the type that the
+// definition asks for, if any.
 func fetchValue(v symbols.Value, want ftrace.FetchArg) (ftrace.FetchArg, error) {
 	a := ftrace.FetchArg{Name: cmp.Or(want.Name, ftrace.EventIdentifier(v.Name)), Type: want.Type}
 	place, err := fetchPlace(v)
@@ -92,7 +92,7 @@ func fetchValue(v symbols.Value, want ftrace.FetchArg) (ftrace.FetchArg, error) 
 	isString := strings.HasPrefix(strings.TrimPrefix(want.Type, "u"), "string")
 	switch {
 	case isString && v.Text, want.Type == "" && v.Text:
-		a.Type = cmp.Or(want.Type, "string") // it lies at the place
+		a.Type = cmp.Or(want.Type, "string") // the text is at the place itself
 	case isString && v.Kind != dwarfparam.CString && v.Kind != dwarfparam.Pointer:
 		return a, fmt.Errorf("it is %s, and no text", v.Type)
 	case isString, want.Type == "" && v.Kind == dwarfparam.CString && v.Count == 0:
@@ -106,19 +106,17 @@ func fetchValue(v symbols.Value, want ftrace.FetchArg) (ftrace.FetchArg, error) 
 	return a, err
 }
 
-// fetchPlace is the kernel's expression for the value.
+// fetchPlace returns the kernel's expression for the value.
 func fetchPlace(v symbols.Value) (string, error) {
 	if v.Constant {
 		return fmt.Sprintf("\\%d", v.Number), nil
 	}
-	place := ""
-	switch {
-	case v.Register == dwarfparam.InstructionPointer:
-		place = instructionPointer
-	case v.Register < 0 || v.Register >= len(registerNames):
-		return "", fmt.Errorf("it is in register %d of DWARF's numbering, which the kernel does not fetch", v.Register)
-	default:
-		place = "%" + registerNames[v.Register]
+	place := instructionPointer()
+	if v.Register != dwarfparam.InstructionPointer {
+		var err error
+		if place, err = fetchRegister(v.Register); err != nil {
+			return "", err
+		}
 	}
 	for _, offset := range v.Offsets {
 		place = fmt.Sprintf("%+d(%s)", offset, place)
@@ -126,7 +124,7 @@ func fetchPlace(v symbols.Value) (string, error) {
 	return place, nil
 }
 
-// valueType is the kernel's type for a value.
+// valueType returns the kernel's type for a value.
 func valueType(v symbols.Value) (string, error) {
 	if v.Bits > 0 {
 		return fmt.Sprintf("b%d@%d/%d", v.Bits, v.Bit, 8*v.Size), nil

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // lineOf is the number of the line of a file of testdata that has a text.

@@ -6,35 +6,32 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/escape"
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// defaultSites is how many sites a definition may stand for when Options do not
-// say.
 const defaultSites = 1000
 
-// Options say from where a target is seen and how sites are chosen.
+// Options say in which process's view a target is found, and how sites are chosen.
 type Options struct {
-	PID int // see the target as this process does: its root, its mapped libraries; 0: as we do
-	// Exact leaves entry probes on the function's first instruction, and takes
-	// an offset of which it is not known whether an instruction begins there.
+	PID int // find the target as this process does, with its root and mapped libraries; 0: as ringtap does
+	// Exact leaves entry probes on the function's first instruction. It also accepts an offset
+	// if it is unknown whether an instruction starts there.
 	Exact bool
-	// Returning leaves out inlined copies of functions, whose ends can't be probed.
+	// Returning leaves out inlined copies of functions, whose returns cannot be probed.
 	Returning bool
-	// OwnCode looks for no inlined copies, which takes all of a file's debug information.
+	// OwnCode skips the search for inlined copies, which reads all debug information.
 	OwnCode  bool
-	MaxSites int          // that a definition may stand for; 0 is 1000
+	MaxSites int          // maximum number of sites for a definition; 0 means 1000
 	Logger   *slog.Logger // may be nil
 }
 
-// Resolve finds the instructions that a definition means. It only reads files
-// and needs no privileges beyond reading those. The caller closes the plan.
+// Resolve finds the instructions that a definition means. It only reads files, and needs no
+// other privileges. The caller must close the plan.
 //
-// The error is one of package library's if the target is not found, or a
-// *TargetError, *SymbolError, *MarkError, *PlaceError, *TooManyError,
-// *symbols.NoCodeError, or for an argument or a malformed pattern a
-// *ftrace.SyntaxError that points at it.
+// If the target is not found, the error is one of package library's. Otherwise it is a
+// *TargetError, *SymbolError, *MarkError, *PlaceError, *TooManyError or *symbols.NoCodeError.
+// For an argument or a malformed pattern it is a *ftrace.SyntaxError that points at it.
 func Resolve(d *Definition, o Options) (*Plan, error) {
 	t, err := openTarget(d.Target, o.PID)
 	if err != nil {
@@ -55,7 +52,6 @@ func Resolve(d *Definition, o Options) (*Plan, error) {
 	return r.plan, nil
 }
 
-// resolver fills in one plan.
 type resolver struct {
 	*target
 	definition *Definition
@@ -89,7 +85,6 @@ func (r *resolver) resolve() error {
 	return nil
 }
 
-// limit refuses more sites than are allowed.
 func (r *resolver) limit(n int) error {
 	if n > r.options.MaxSites {
 		return &TooManyError{Definition: r.definition.Text, Count: n, Max: r.options.MaxSites}
@@ -97,17 +92,16 @@ func (r *resolver) limit(n int) error {
 	return nil
 }
 
-// note adds a note, once.
+// note adds a note unless the plan already has it.
 func (r *resolver) note(format string, args ...any) {
 	if text := escape.Text(fmt.Sprintf(format, args...)); !slices.Contains(r.plan.Notes, text) {
 		r.plan.Notes = append(r.plan.Notes, text)
 	}
 }
 
-// Functions lists the functions of a target that can be probed or explained, in
-// the order and with the names that symbols.File.Functions has, and the path at
-// which the target was found. Given names, it lists the functions of these alone, which
-// takes less time. Errors are as for Resolve.
+// Functions returns the functions of a target that can be probed or explained, and the path of
+// the target. Order and names are those of symbols.File.Functions. If names are given, it
+// returns only the functions with these names, which is faster. Errors are as for Resolve.
 func Functions(target string, o Options, named ...string) (functions []symbols.Function, path string, err error) {
 	t, err := openTarget(target, o.PID)
 	if err != nil {
@@ -128,9 +122,8 @@ func Functions(target string, o Options, named ...string) (functions []symbols.F
 	return functions, t.Path, nil
 }
 
-// AllParams returns the parameters of each of some functions of a target by its debug
-// information, nil of those that it does not tell: see symbols.File.Params. Errors are
-// as for Resolve.
+// AllParams returns the parameters of each function by the target's debug information, or nil
+// for a function that is not described: see symbols.File.Params. Errors are as for Resolve.
 func AllParams(target string, o Options, functions []symbols.Function) ([][]symbols.Param, error) {
 	t, err := openTarget(target, o.PID)
 	if err != nil {
@@ -144,10 +137,10 @@ func AllParams(target string, o Options, functions []symbols.Function) ([][]symb
 	return all, nil
 }
 
-// Params returns the parameters of a function of a target by its debug information, as
-// symbols.File.TypedParams has them. The name is as in a definition. Several functions of that name
-// (overloads) are an error if their parameters differ. Other errors are as for Resolve. goCode says that the
-// function is Go's, where $argN is Go's Nth register.
+// Params returns the parameters of a target's function by its debug information, as
+// symbols.File.TypedParams does. function is a name as in a definition. If several functions
+// have that name (overloads), it is an error if their parameters differ. Other errors are as
+// for Resolve. goCode says that it is a Go function, where $argN is Go's Nth register.
 func Params(target string, o Options, function string) (params []symbols.Param, goCode bool, err error) {
 	t, err := openTarget(target, o.PID)
 	if err != nil {
@@ -179,15 +172,15 @@ func Params(target string, o Options, function string) (params []symbols.Param, 
 	return nil, false, &SymbolError{Name: function, Path: t.Path}
 }
 
-// sameParams reports whether two functions have the same parameters at the same places.
+// sameParams reports whether two lists of parameters have the same names, types and locations.
 func sameParams(a, b []symbols.Param) bool {
 	return slices.EqualFunc(a, b, func(x, y symbols.Param) bool {
 		return x.Name == y.Name && x.Type == y.Type && x.Location == y.Location
 	})
 }
 
-// FindType finds a type in a target's debug information, first where it describes a function, which
-// may be "": see symbols.File.FindType.
+// FindType finds a type in a target's debug information. It first searches the compilation unit
+// of function, which may be "": see symbols.File.FindType.
 func FindType(target string, o Options, function, name string) (*symbols.Type, bool) {
 	t, err := openTarget(target, o.PID)
 	if err != nil {

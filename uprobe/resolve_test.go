@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/library"
+	"github.com/ringtap/ringtap/internal/probe/library"
 	"github.com/ringtap/ringtap/symbols"
 )
 

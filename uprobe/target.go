@@ -5,24 +5,24 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/gotable"
-	"github.com/ringtap/ringtap/internal/library"
-	"github.com/ringtap/ringtap/internal/openfile"
-	"github.com/ringtap/ringtap/internal/proc"
+	"github.com/ringtap/ringtap/internal/arch"
+	"github.com/ringtap/ringtap/internal/host/openfile"
+	"github.com/ringtap/ringtap/internal/host/proc"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
+	"github.com/ringtap/ringtap/internal/object/gotable"
+	"github.com/ringtap/ringtap/internal/probe/library"
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// target is the file that is probed.
 type target struct {
 	*library.Target
 	image   *elfimage.Image
 	symbols *symbols.File
-	goTable *gotable.Table // nil if it is no Go program
+	goTable *gotable.Table // nil if it is not a Go program
 	debug   bool           // a separate debug file was opened
 }
 
-// openTarget finds a target and looks whether there is code in it to probe.
+// openTarget finds a target and checks that it has code to probe.
 func openTarget(name string, pid int) (*target, error) {
 	found, err := library.Find(name, library.Options{PID: pid})
 	if err != nil {
@@ -57,12 +57,12 @@ func (t *target) open(pid int) error {
 	}
 	t.goTable, err = gotable.Open(t.image)
 	if err != nil {
-		t.goTable = nil // not Go, or a table that tells nothing
+		t.goTable = nil // not Go, or an unreadable table
 	}
 	return nil
 }
 
-// notELF tells a file that is no ELF file from one whose headers are not whole.
+// notELF distinguishes a file that is not ELF from one with truncated headers.
 func notELF(err error) error {
 	if errors.Is(err, ErrNotELF) {
 		return err
@@ -70,19 +70,19 @@ func notELF(err error) error {
 	return fmt.Errorf("%w: %w", ErrTruncated, err)
 }
 
-// isCompat tells whether a file is for 32-bit programs that this machine runs, too.
-func isCompat(m *elfimage.Image) bool { return machine == elf.EM_X86_64 && m.Machine == elf.EM_386 }
+// isCompat reports whether a file is for 32-bit programs that this machine can also run.
+func isCompat(m *elfimage.Image) bool { return arch.Here == arch.AMD64 && m.Machine == elf.EM_386 }
 
 func (t *target) compat() bool { return isCompat(t.image) }
 
-// checkCode refuses an ELF file that nothing runs from here.
+// checkCode returns an error if this machine cannot run code of the file.
 func checkCode(m *elfimage.Image) error {
-	if m.Machine != machine && !isCompat(m) {
-		return fmt.Errorf("%w: it is for %v, this machine runs %v", ErrMachine, m.Machine, machine)
+	if m.Machine != arch.Here.ELF && !isCompat(m) {
+		return fmt.Errorf("%w: it is for %v, this machine runs %v", ErrMachine, m.Machine, arch.Here.ELF)
 	}
 	code := false
 	for _, s := range m.Segments {
-		if s.Type != elf.PT_LOAD || s.Filesz == 0 { // zeros alone, which may lie anywhere
+		if s.Type != elf.PT_LOAD || s.Filesz == 0 { // only zeros, which may be at any address
 			continue
 		}
 		if s.Off+s.Filesz > uint64(m.Size) {
@@ -96,7 +96,8 @@ func checkCode(m *elfimage.Image) error {
 	return nil
 }
 
-// debugFiles opens separate debug files as a process sees them, or as we do.
+// debugFiles returns a function that opens separate debug files in the view of process pid, or
+// in ours if pid is 0.
 func (t *target) debugFiles(pid int) func(path string) (symbols.ReaderAtCloser, int64, error) {
 	root := ""
 	if pid != 0 {
@@ -110,7 +111,7 @@ func (t *target) debugFiles(pid int) func(path string) (symbols.ReaderAtCloser, 
 	}
 }
 
-// isGo tells whether the function at a file offset is Go's own code.
+// isGo reports whether the function at a file offset is Go code.
 func (t *target) isGo(offset uint64) bool {
 	if t.goTable == nil {
 		return false
@@ -123,8 +124,8 @@ func (t *target) isGo(offset uint64) bool {
 	return ok
 }
 
-// stripped tells whether nothing has the names of the file's own functions,
-// only of those that it exports.
+// stripped reports whether the file has no names of its own functions, only of those it
+// exports.
 func (t *target) stripped() bool {
 	_, symtab := t.image.SectionOf(elf.SHT_SYMTAB)
 	_, mini := t.image.Section(".gnu_debugdata")

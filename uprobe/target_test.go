@@ -5,7 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/arch"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
 func TestAFileIsTruncatedOnlyWhereItsSegmentsHaveBytes(t *testing.T) {
@@ -20,7 +21,7 @@ func TestAFileIsTruncatedOnlyWhereItsSegmentsHaveBytes(t *testing.T) {
 		{"data", elf.ProgHeader{Type: elf.PT_LOAD, Flags: elf.PF_W, Off: 0xfff0, Filesz: 1, Memsz: 0x10400}, ErrTruncated},
 		{"notes", elf.ProgHeader{Type: elf.PT_NOTE, Off: 0xfff0, Filesz: 1}, nil},
 	} {
-		image := &elfimage.Image{Machine: machine, Is64: true, Size: 0xc80, Segments: []elf.ProgHeader{code, test.more}}
+		image := &elfimage.Image{Machine: arch.Here.ELF, Is64: true, Size: 0xc80, Segments: []elf.ProgHeader{code, test.more}}
 		if err := checkCode(image); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, err, test.want)
 		}

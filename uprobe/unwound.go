@@ -7,15 +7,14 @@ import (
 	"github.com/ringtap/ringtap/uprobe/placement"
 )
 
-// unwinders are libraries that throw exceptions, or unwind the stack for those who
-// do: of gcc (C++, Rust's panics) and of LLVM.
+// unwinders are libraries that throw exceptions or unwind the stack for others: those of gcc
+// (C++, Rust's panics) and of LLVM.
 var unwinders = []string{"libgcc_s.so", "libstdc++.so", "libc++.so", "libc++abi.so", "libunwind.so"}
 
-// exceptions tells whether C++'s exceptions or Rust's panics may pass through the
-// target's functions. The unwinder ends the program where it meets the address
-// that a kernel return probe has put in place of the function's own: nothing
-// describes the frame that it leads to. Functions of C that call back into C++
-// are not known here.
+// exceptions reports whether C++ exceptions or Rust panics may pass through the target's
+// functions. A kernel return probe replaces a return address, and nothing describes the frame
+// that the new address belongs to. An unwinder that finds it ends the program. C functions that
+// call back into C++ are not recognized.
 func (t *target) exceptions() bool {
 	needed := t.needed()
 	for _, library := range needed {
@@ -28,7 +27,7 @@ func (t *target) exceptions() bool {
 	if len(needed) > 0 || t.goTable != nil {
 		return false
 	}
-	// Linked statically.
+	// Statically linked.
 	if _, interpreted := t.image.Section(".interp"); interpreted {
 		return false
 	}
@@ -40,9 +39,9 @@ func (t *target) exceptions() bool {
 	return err == nil && len(found) > 0
 }
 
-// ends are the file offsets of all return instructions of a function and of its
-// cold part, ascending; nil if calls may end in another way: in a jump to another
-// function that returns in its place.
+// ends returns the file offsets of all return instructions of a function and of its cold part,
+// sorted. It returns nil if calls may end in another way: in a jump to another function that
+// returns in its place.
 func (r *resolver) ends(fn *symbols.Function, code *placement.Function) (ends []uint64) {
 	type part struct {
 		offset uint64

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Variable returns where a variable or a function of a target is: from what offset 0 of the file would be
-// in memory if all of it were mapped as the code is. A fetch argument @+OFFSET reads there. The size is
-// 0 where the symbol has none. Errors are as for Resolve.
+// Variable returns the location of a target's variable or function, for a fetch argument
+// @+OFFSET. offset is relative to the address that file offset 0 would have if the whole file
+// were mapped like its code. size is 0 if the symbol has none. Errors are as for Resolve.
 func Variable(name string, o Options, symbol string) (offset int64, size uint64, err error) {
 	t, err := openTarget(name, o.PID)
 	if err != nil {
@@ -27,7 +27,7 @@ func Variable(name string, o Options, symbol string) (offset int64, size uint64,
 	return offset, size, nil
 }
 
-// codeBias is how much further the code is at its addresses than in the file.
+// codeBias returns the difference between the addresses of the code and its file offsets.
 func (t *target) codeBias() (bias uint64, err error) {
 	found := false
 	for _, s := range t.image.Segments {

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
 // Frame is a named frame of a stack.
@@ -30,9 +30,9 @@ func (f Frame) String() string {
 }
 
 // Frames names the frames of a stack, leaf first: the kernel's, then the user's.
-func (s *Stacks) Frames(of Stack) []Frame {
+func (s *Stacks) Frames(st Stack) []Frame {
 	var frames []callchain.Frame
-	for _, id := range []callchain.StackID{of.kernel, of.user} {
+	for _, id := range []callchain.StackID{st.kernel, st.user} {
 		if id != stack.None {
 			frames = append(frames, s.store.Stack(id).Frames...)
 		}
@@ -42,8 +42,8 @@ func (s *Stacks) Frames(of Stack) []Frame {
 
 // Truncated reports whether callers of the stack's outermost user frame are missing,
 // because less of the stack was copied than there was.
-func (s *Stacks) Truncated(of Stack) bool {
-	return of.user != stack.None && s.store.Stack(of.user).Truncated
+func (s *Stacks) Truncated(st Stack) bool {
+	return st.user != stack.None && s.store.Stack(st.user).Truncated
 }
 
 // Name names frames, in their order: the kernel's, or those that an Unwinder has found
@@ -68,13 +68,13 @@ func (s *Stacks) Name(frames []callchain.Frame) []Frame {
 	return list
 }
 
-// Folded is a stack as one line, the form that flame graphs are made of: the process's
+// Folded returns a stack as one line, the input of flame graphs: the process's
 // name, then the functions from the root to the leaf, separated by semicolons. Frames
 // of the kernel end in "_[k]".
-func (s *Stacks) Folded(of Stack) string {
-	frames := s.Frames(of)
+func (s *Stacks) Folded(st Stack) string {
+	frames := s.Frames(st)
 	parts := make([]string, 1, len(frames)+1)
-	parts[0] = escape.Text(of.Comm())
+	parts[0] = escape.Text(st.Comm())
 	for i := len(frames) - 1; i >= 0; i-- {
 		name := frames[i].String()
 		if frames[i].Kernel {

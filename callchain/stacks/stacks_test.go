@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/internal/testkit/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
 

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/cli/usage"
 	"github.com/ringtap/ringtap/internal/probe"
-	"github.com/ringtap/ringtap/internal/usage"
+	"github.com/ringtap/ringtap/internal/text/match"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// attach attaches to what specs name and notes what there is to note.
+// attach opens the probes that specs describe and prints the notes about them.
 func attach(out *console, specs []*probe.Spec, o probe.Options) (*probe.Set, error) {
 	set, err := probe.OpenAll(specs, o)
 	for _, note := range set.Notes {
@@ -22,7 +22,8 @@ func attach(out *console, specs []*probe.Spec, o probe.Options) (*probe.Set, err
 	return set, wrongSpec(err)
 }
 
-// definitions tells the definitions that come first from the filter that may follow.
+// definitions splits args into the probe definitions at the start and the filter that may
+// follow. example is a definition for the error message.
 func definitions(args []string, example string) (texts []string, filter string, err error) {
 	isDefinition := func(text string) bool {
 		return len(text) > 1 && strings.ContainsRune("pru", rune(text[0])) && strings.ContainsAny(text[1:2], ":0123456789")
@@ -43,20 +44,20 @@ func definitions(args []string, example string) (texts []string, filter string, 
 	return texts, filter, nil
 }
 
-// wrongSpec makes errors that the command line is to blame for usage errors, and adds
-// what may help to others.
+// wrongSpec turns errors that the command line caused into usage errors, and adds hints to
+// some others.
 func wrongSpec(err error) error {
 	var missing *probe.TracepointError
 	switch {
 	case errors.As(err, new(*ftrace.SyntaxError)), errors.As(err, new(*ftrace.DefinitionError)),
 		errors.As(err, new(*ftrace.FilterError)), errors.As(err, new(*probe.PatternError)),
-		errors.As(err, new(*names.GlobError)):
+		errors.As(err, new(*match.GlobError)):
 		return &usage.Error{Err: err}
 	case errors.As(err, new(*uprobe.TooManyError)), errors.As(err, new(*kprobe.TooManyError)):
 		return fmt.Errorf("%w; --limit allows more", err)
 	case errors.As(err, &missing):
-		if near := names.Near(missing.Name, missing.Known); near != nil {
-			return fmt.Errorf("%w; %s", err, names.DidYouMean(near))
+		if near := match.Near(missing.Name, missing.Known); near != nil {
+			return fmt.Errorf("%w; %s", err, match.DidYouMean(near))
 		}
 		return fmt.Errorf("%w: see ringtap tpoint -l", err)
 	}

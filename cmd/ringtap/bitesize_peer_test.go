@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/loopdevice"
+	"github.com/ringtap/ringtap/internal/testkit/loopdevice"
 )
 
 // blockName is what the thread of blockWrites is called.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // awaitPoll waits until bpftrace waits for records, which it does when it has placed all
@@ -30,7 +30,7 @@ func awaitPoll(ctx context.Context, t *testing.T, pid int) {
 	t.Fatal("bpftrace does not come to wait for records")
 }
 
-// polls tells whether bpftrace waits for records: it is in ep_poll, or in do_epoll_wait
+// polls reports whether bpftrace waits for records: it is in ep_poll, or in do_epoll_wait
 // where that is a part of it.
 func polls(pid int) bool {
 	where, _ := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", pid))

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ringtap/ringtap/internal/facility"
-	"github.com/ringtap/ringtap/internal/report"
+	"github.com/ringtap/ringtap/internal/cli/facility"
+	"github.com/ringtap/ringtap/internal/output"
 )
 
 const checkUsage = `check [options]
@@ -37,5 +37,5 @@ func check(_ context.Context, out *console, args []string) error {
 	if verbose {
 		rows = facility.NeedRows(needs)
 	}
-	return ignoreClosedPipe(report.WriteTable(out.stdout, rows[0], rows[1:], report.TableOptions{Drawn: out.drawn, Width: out.width}))
+	return ignoreClosedPipe(output.WriteTable(out.stdout, rows[0], rows[1:], output.TableOptions{Drawn: out.drawn, Width: out.width}))
 }

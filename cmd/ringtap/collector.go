@@ -12,31 +12,32 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/escape"
-	"github.com/ringtap/ringtap/internal/launch"
+	"github.com/ringtap/ringtap/internal/cli/launch"
+	"github.com/ringtap/ringtap/internal/cli/streams"
+	"github.com/ringtap/ringtap/internal/collect/profiler"
+	"github.com/ringtap/ringtap/internal/collect/table"
+	"github.com/ringtap/ringtap/internal/output"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/profiler"
-	"github.com/ringtap/ringtap/internal/report"
-	"github.com/ringtap/ringtap/internal/streams"
-	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/text/escape"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// beside is how much memory Go's runtime may use in addition to --max-memory. All processes of a
-// run together may use 256 MiB more than that: the helper 64, the rings 16, and the pages of
-// ringtap's own file 16, which the runtime's limit does not include. The rest is for records that
-// wait, symbols and windows that are being written. Near the limit the garbage collector works harder.
+// beside is how many bytes of memory Go's runtime may use in addition to --max-memory. All processes
+// of a run together may use --max-memory and 256 MiB. Of these 256 MiB, the runtime's limit excludes
+// the helper (64), the rings (16) and the pages of ringtap's own file (16). The rest is for waiting
+// records, symbols and windows that are being written. Near the limit the garbage collector works harder.
 const beside = (256 - 64 - 16 - 16) << 20
 
-// runCollectors runs collectors on what collectorFlags.target has returned, with
-// the flags that all collectors share: tables for each interval, files for the
-// whole run, the status of a started command.
+// runCollectors runs collectors on target and command, which collectorFlags.open
+// returned. It prints a report for each interval and writes the files of the whole
+// run. If command is not nil, it returns the command's exit status as an error.
+// notes are printed after the first report.
 func runCollectors(ctx context.Context, out *console, flags *collectorFlags, target perfevent.Target, command *perfevent.Command, collectors []table.Collector, notes []string) error {
 	var metrics []profile.Metric
 	for _, collector := range collectors {
 		metrics = append(metrics, collector.Plan().Metrics...)
 	}
-	if err := report.CheckMetric(flags.metric, metrics); err != nil {
+	if err := output.CheckMetric(flags.metric, metrics); err != nil {
 		return usagef("--metric: %w", err)
 	}
 	if flags.trigger.before > 0 {
@@ -53,7 +54,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	if stdout, ok := out.stdout.(*streams.Output); ok && len(flags.outputs) > 0 {
 		stdout.DiscardClosed()
 	}
-	printer := newPrinter(out, flags, collectors, notes)
+	printer := newPrinter(out, &flags.reportFlags, flags.interval == 0, collectors, notes)
 	debug.SetMemoryLimit(int64(flags.memory)<<20 + beside)
 	out.recording.Store(true)
 	result, err := profiler.Run(ctx, profiler.Options{
@@ -80,10 +81,14 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 		printer.writeEarly()
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		return nil // what reads our tables has seen enough (head(1)): that is no failure
+		return nil // the reader closed the pipe, as head(1) does: not a failure
 	}
 	if err != nil {
 		return err
+	}
+	if whole := result.Whole; whole != nil {
+		whole.Command = strings.Join(os.Args, " ")
+		whole.Host, _ = os.Hostname() // "" if unknown
 	}
 	errs := []error{ignoreClosedPipe(printer.end(result.Accounts)), flags.write(out, result.Whole), ignoreClosedPipe(flags.trigger.said(out, result))}
 	sayNotes(out.stderr, result.Notes)
@@ -96,7 +101,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	return launch.End(ctx, out.stderr, command)
 }
 
-// progress is how far a run is, for the line of a terminal.
+// progress is how far a run is, as the text of a terminal's status line.
 type progress profiler.Progress
 
 func (p progress) String() string {
@@ -106,8 +111,8 @@ func (p progress) String() string {
 	return fmt.Sprintf("sampling %s: %d samples in this interval (Ctrl-C to end)", p.Elapsed.Round(time.Second), p.Samples)
 }
 
-// sleepHint is for who measures the whole host with a sleep, as one does with perf: "" for
-// other commands.
+// sleepHint returns a hint for users who start a sleep to measure the whole host, as they do
+// with perf. It returns "" for other commands.
 func sleepHint(command []string) string {
 	if len(command) != 2 || filepath.Base(command[0]) != "sleep" {
 		return ""
@@ -115,30 +120,9 @@ func sleepHint(command []string) string {
 	return fmt.Sprintf("note: ringtap watched %s alone, which does nothing; -d %s watches the whole host for that long", escape.Text(command[0]), escape.Text(command[1]))
 }
 
-// sayNotes says what went wrong in a run: see run.Account.Notes.
+// sayNotes prints what went wrong in a run, one note per line: see engine.Account.Notes.
 func sayNotes(w io.Writer, notes []string) {
 	for _, note := range notes {
 		fmt.Fprintln(w, note)
 	}
-}
-
-// write writes the profile of the whole run to every file asked for. A file
-// that can't be written does not keep the others from being written.
-func (c *collectorFlags) write(out *console, p *profile.Profile) error {
-	if p == nil {
-		return nil
-	}
-	p.Command = strings.Join(os.Args, " ")
-	if host, err := os.Hostname(); err == nil {
-		p.Host = host
-	}
-	var errs []error
-	for _, path := range c.outputs {
-		if err := report.WriteFile(path, p, report.FileOptions{Metric: c.metric, Inlines: c.inlines}); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		fmt.Fprintf(out.stderr, "wrote %s\n", path)
-	}
-	return errors.Join(errs...)
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,8 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/manual"
-	"github.com/ringtap/ringtap/internal/report"
+	"github.com/ringtap/ringtap/internal/cli/manual"
 	"github.com/ringtap/ringtap/internal/stack"
 )
 
@@ -20,26 +16,15 @@ import (
 // stack_analyzer.
 type collectorFlags struct {
 	targetFlags
-	shell        string // -c COMMAND
-	user, kernel bool
-	interval     secondsFlag
-	duration     secondsFlag
-	frequency    uint64
-	top          int
-	topGiven     bool // by -o
-	outputs      []string
-	metric       string
-	unwind       string
-	jvm, inlines bool
-	memory       int
-	verbose      bool
-	tables       bool
-	color        string
-	trigger      triggerFlags
+	reportFlags
+	shell     string // -c COMMAND
+	interval  secondsFlag
+	duration  secondsFlag
+	frequency uint64
+	unwind    string
+	jvm       bool
+	trigger   triggerFlags
 }
-
-// maxMemory is the most MiB whose bytes an int counts.
-const maxMemory = math.MaxInt >> 20
 
 // add defines the flags, with their defaults.
 func (c *collectorFlags) add(flags *pflag.FlagSet) {
@@ -54,22 +39,13 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	c.trigger.add(flags)
 	manual.SetGroup(flags, whenGroup)
 	flags.Uint64VarP(&c.frequency, "frequency", "f", 0, "take `HZ` samples a second on each CPU (default: 199 for -p, -t and a command, 49 for the host and -g; on-cpu only: the other collectors see every event)")
-	addUser(flags, &c.user, " (default: user and kernel stacks)")
-	addKernel(flags, &c.kernel, " (default: user and kernel stacks)")
+	c.addStacks(flags)
 	flags.StringVar(&c.unwind, "unwind", "auto", "unwind user stacks by `METHOD`: fp (frame pointers), dwarf (.eh_frame on a copy of the stack), or auto")
 	manual.SetValues(flags, "unwind", "auto", "fp", "dwarf")
-	flags.BoolVar(&c.inlines, "inlines", false, "show inlined functions, and source lines in the forms that have them")
 	flags.BoolVar(&c.jvm, "jvm", false, "at the end of each interval, ask Java virtual machines (JDK 17 and later) for the names of their code")
 	flags.IntVar(&c.memory, "max-memory", 256, "use at most this many `MIB` for distinct stacks and for what collectors hold, and as many to unpack the symbols of one file (.gnu_debugdata); beyond that, new stacks are merged and the symbols left out; waiting records, symbols and output take up to 256 MiB more")
 	manual.SetGroup(flags, whatGroup)
-	flags.StringArrayVar(&c.outputs, "out", nil, "write the whole run to `FILE`; the extension selects the format: "+strings.Join(report.Forms(), " ")+" (may be repeated)")
-	addTop(flags, &c.top, "o", 10, ": functions, or rows of the tables")
-	flags.StringVar(&c.metric, "metric", "", "rank by `COLUMN`, and write it to formats with a single value (default: the first column)")
-	flags.BoolVar(&c.tables, "tables", false, "print three tables with exact addresses, for programs; the default of stack_analyzer's spellings (on_cpu, off_cpu, llc_stat)")
-	flags.StringVar(&c.color, "color", "auto", "color the report `WHEN`: auto (unless NO_COLOR is set or TERM is dumb), always, or never")
-	manual.SetValues(flags, "color", "auto", "always", "never")
-	addVerbose(flags, &c.verbose, "v")
-	manual.SetGroup(flags, outputGroup)
+	c.addOutput(flags, "; the default of stack_analyzer's spellings (on_cpu, off_cpu, llc_stat)")
 }
 
 // The default sampling frequencies, in samples a second on each CPU. One process has few
@@ -98,7 +74,6 @@ func (c *collectorFlags) setFrequency(flags *pflag.FlagSet, maxRate string) {
 // once makes a run whose length is known report once, at its end, unless an interval
 // was asked for. With a trigger the interval is the time after an alarm.
 func (c *collectorFlags) once(flags *pflag.FlagSet) {
-	c.topGiven = flags.Changed("top")
 	if !flags.Changed("interval") && c.trigger.text == "" && (c.duration > 0 || c.Command != nil) {
 		c.interval = 0
 	}
@@ -120,24 +95,17 @@ func (c *collectorFlags) takeCommand(flags *pflag.FlagSet) ([]string, error) {
 // minInterval is the shortest interval: a table takes some time to write.
 const minInterval = 10 * time.Millisecond
 
-// maxFrequency keeps the time of one sample above a nanosecond; the kernel's
-// own limit (kernel.perf_event_max_sample_rate) is lower.
+// maxFrequency is the highest --frequency in Hz, one sample per nanosecond. The
+// kernel's own limit (kernel.perf_event_max_sample_rate) is lower.
 const maxFrequency = uint64(time.Second)
 
-// validate refuses what makes no sense before anything is opened, as *usage.Errors, and
-// files that can't be written: nobody wants to hear of those after an hour.
+// validate checks the flags before anything is opened: see reportFlags.validate.
 func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 	switch {
 	case c.frequency < 1 || c.frequency > maxFrequency:
 		return usagef("-f %d: want 1 to kernel.perf_event_max_sample_rate; only on-cpu samples, the other collectors see every event", c.frequency)
 	case time.Duration(c.interval) < minInterval:
 		return usagef("-i %s: at least %s seconds", &c.interval, formatSeconds(minInterval))
-	case c.top < 1:
-		return usagef("-o %d: at least one row", c.top)
-	case c.memory < 1 || c.memory > maxMemory:
-		return usagef("--max-memory %d: from 1 MiB to %d", c.memory, maxMemory)
-	case !slices.Contains([]string{"auto", "always", "never"}, c.color):
-		return usagef("--color %q: one of auto, always, never", c.color)
 	case !slices.Contains(stack.Unwinds(), stack.Unwind(c.unwind)):
 		return usagef("--unwind %q: one of auto, fp, dwarf", c.unwind)
 	}
@@ -147,15 +115,5 @@ func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 	if err := c.check(flags); err != nil {
 		return err
 	}
-	for _, path := range c.outputs {
-		var form *report.FormError
-		err := report.CheckPath(path)
-		if errors.As(err, &form) {
-			return usagef("--out: %w", err)
-		}
-		if err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
-	}
-	return nil
+	return c.reportFlags.validate(flags)
 }

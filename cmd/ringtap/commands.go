@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/launch"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/cli/launch"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
 // command is one command of ringtap.
@@ -26,6 +26,10 @@ func commands() []command {
 		all = append(all, questionKinds[i].command())
 	}
 	all = append(all, []command{
+		{"report", nil, "show where the samples of a recording (perf.data) are", report},
+		{"flame", nil, "make a flame graph of a recording or of another tool's profile", flame},
+		{"diff", nil, "compare two profiles: where the time went before and after a change", diffProfiles},
+		{"script", nil, "print the samples of a recording, line by line, as perf script does", printScript},
 		{"uprobe", nil, "trace user functions and instructions, a line for each hit", traceUprobe},
 		{"kprobe", nil, "trace kernel functions and instructions, a line for each hit", traceKprobe},
 		{"tpoint", nil, "trace kernel tracepoints, a line for each hit", traceTracepoint},
@@ -50,6 +54,7 @@ func commands() []command {
 // families are the commands as the help groups them, each with the name of its first command.
 var families = []struct{ title, first string }{
 	{"Profile", "on-cpu"},
+	{"Recording", "report"},
 	{"Trace", "uprobe"},
 	{"Count", "funccount"},
 	{"bpftrace", "run"},
@@ -67,19 +72,16 @@ func find(name string) *command {
 	return nil
 }
 
-// elsewhere maps the commands of other tools to what does the same here.
+// elsewhere maps commands of other tools to the ringtap commands that do the same.
 var elsewhere = map[string]string{
-	"record":     "'ringtap on-cpu --out FILE' records and writes a report in one step",
-	"report":     "'ringtap on-cpu' reports at the end of the run; --out FILE writes HTML, pprof, folded stacks and more",
-	"script":     "'ringtap on-cpu --out FILE.folded' writes stacks for other programs; 'ringtap tpoint' prints a line for each event",
+	"record":     "'ringtap on-cpu --out FILE' records and writes a report in one step; 'ringtap report' shows what perf record wrote",
 	"top":        "'ringtap on-cpu -i 2' reports every two seconds",
 	"annotate":   "'ringtap on-cpu --tables' shows exact addresses, and --inlines source lines",
 	"stat":       "'ringtap funccount' counts calls and tracepoints",
 	"mem":        "'ringtap memleak' shows memory that is not freed, and 'ringtap llc' cache misses",
 	"lock":       "'ringtap stack --deadlock' shows who holds a lock, and 'ringtap off-cpu' how long threads wait",
 	"sched":      "'ringtap off-cpu' shows how long threads wait, and 'ringtap tpoint \"sched:*\"' each event",
-	"flame":      "'ringtap on-cpu --out FILE.html' writes a flame graph",
-	"flamegraph": "'ringtap on-cpu --out FILE.html' writes a flame graph",
+	"flamegraph": "'ringtap flame FILE' writes a flame graph of a recording, and 'ringtap on-cpu --out FILE.html' one of a live run",
 	"strace":     "'ringtap tpoint -p PID \"syscalls:sys_enter_*\"' prints a process's system calls, and 'ringtap syscount' counts them",
 	"ltrace":     "'ringtap uprobe -p PID p:libc:malloc' prints calls of a library function, and 'ringtap funccount' counts them",
 	"gdb":        "'ringtap stack PID' shows the stacks of a process without stopping it",
@@ -112,7 +114,7 @@ func choose(args []string) (*command, []string, error) {
 	return nil, nil, unknownCommand(args)
 }
 
-// maxSuggested is how many commands the error about an unknown one names.
+// maxSuggested limits the commands that unknownCommand suggests because they contain the word.
 const maxSuggested = 3
 
 // unknownCommand explains that args[0] is no command. It suggests another tool's counterpart,
@@ -129,13 +131,13 @@ func unknownCommand(args []string) error {
 			holding = append(holding, cmd.name)
 		}
 	}
-	near := names.Near(word, all)
+	near := match.Near(word, all)
 	if near == nil {
 		near = holding
 	}
 	switch {
 	case near != nil:
-		return usagef("no command %q; %s", word, names.DidYouMean(near))
+		return usagef("no command %q; %s", word, match.DidYouMean(near))
 	case isProgram(word):
 		return usagef("no command %q; to profile a program: ringtap on-cpu -- %s", word, strings.Join(args, " "))
 	}
@@ -204,7 +206,7 @@ func byFamily() [][]command {
 	return lists
 }
 
-// helpAlone prints the help after a command line without a command, which is wrong usage.
+// helpAlone prints the help for a command line without a command. The exit code is exitUsage.
 func helpAlone(ctx context.Context, out *console, args []string) error {
 	return errors.Join(help(ctx, out, args), launch.StatusError(exitUsage))
 }

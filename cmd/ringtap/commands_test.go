@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/launch"
+	"github.com/ringtap/ringtap/internal/cli/launch"
 )
 
 func TestRunReturnsTheExitCode(t *testing.T) {
@@ -25,7 +25,7 @@ func TestRunReturnsTheExitCode(t *testing.T) {
 		{"ringtap --version", 0, "ringtap ", ""},
 		{"ringtap on_cpu --help", 0, "Usage: ringtap on-cpu", ""},
 		{"ringtap", 2, "ringtap shows", ""},
-		{"ringtap report x", 2, "", `ringtap: no command "report": 'ringtap on-cpu' reports`},
+		{"ringtap record x", 2, "", `ringtap: no command "record": 'ringtap on-cpu --out FILE' records`},
 		{"ringtap chekc", 2, "", `ringtap: no command "chekc"; did you mean check?`},
 		{"ringtap on-cpu -f fast", 2, "", `ringtap on-cpu: --frequency "fast": want a whole number`},
 		{"ringtap on-cpu -F 99", 2, "", "ringtap on-cpu: no flag -F; did you mean -f (--frequency)?\nTry"},

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/manual"
-	"github.com/ringtap/ringtap/internal/streams"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/cli/streams"
 )
 
 // console is where a command writes: results to stdout, everything else to
@@ -26,13 +26,13 @@ type console struct {
 	live           bool   // stderr is a terminal
 	width, height  int    // columns and lines of stdout's terminal; 0 if stdout is no terminal
 
-	// page, unless nil, is given a command's page in the place of --help's text.
+	// page, if not nil, receives a command's page instead of --help printing it.
 	page func(*manual.Page, *pflag.FlagSet)
 
-	file *os.File // what stdout writes to; nil if that is no file
+	file *os.File // the file of stdout; nil if stdout is not a file
 
 	recording atomic.Bool // there is something to report; see handleSignals
-	exit      sync.Mutex  // is taken by whoever ends the process
+	exit      sync.Mutex  // held by the goroutine that ends the process, and never released
 }
 
 func newConsole(stdout, stderr *os.File) *console {
@@ -49,8 +49,8 @@ func (c *console) colors(when string) bool {
 	return c.drawn && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// held are the lines of a tracer: all at the end with -d, as perf-tools has it, unless they
-// are wanted at once.
+// held returns the writer for a tracer's lines. If back is true, it holds the lines back until
+// the end, as perf-tools does with -d.
 func (c *console) held(back bool) *streams.Held {
 	lines := &streams.Held{To: c.stdout}
 	if back {
@@ -90,7 +90,7 @@ func withoutTime(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// endWithReader returns a context that ends with whoever reads standard output.
+// endWithReader returns a context that is canceled when nobody reads standard output any more.
 func (c *console) endWithReader(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	if c.file != nil {
@@ -99,8 +99,8 @@ func (c *console) endWithReader(ctx context.Context) (context.Context, context.C
 	return ctx, cancel
 }
 
-// ignoreClosedPipe drops the error of writing to a reader that has seen enough
-// (head(1)): that is no failure.
+// ignoreClosedPipe drops the error of a write to a closed pipe. A reader that closes
+// it, such as head(1), has seen enough: that is not a failure.
 func ignoreClosedPipe(err error) error {
 	if errors.Is(err, unix.EPIPE) {
 		return nil

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
-	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/truth"
 )
 
 // A container's processes are found by its id, its control group's path or their
@@ -169,7 +169,7 @@ func (p *processProfile) below(pid int, column, function string) (total uint64) 
 	return total
 }
 
-// through tells whether a stack goes through a function.
+// through reports whether a stack goes through a function.
 // Generated code's names have more than the function's.
 func (p *processProfile) through(stack int, function string) bool {
 	return slices.ContainsFunc(p.Stacks[stack].Frames, func(f int) bool {

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
-	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/truth"
 )
 
 // boxes are what containers are made of: a root directory with a program that knows

@@ -11,9 +11,9 @@ import (
 // blockDevices has a folder for each block device (Documentation/ABI/stable/sysfs-block).
 const blockDevices = "/sys/class/block"
 
-// blockDevice returns the number MAJOR,MINOR of the disk that a text names: by that number, as
-// perf-tools has it, or by its name, as bcc has it. Folders of the disks and their partitions are in
-// dir. The error lists the disks that have a size.
+// blockDevice returns the number MAJOR,MINOR of the disk that text names. text is that number, as
+// perf-tools takes it, or the disk's name, as bcc takes it. dir has a folder for each disk and
+// partition: see blockDevices. The error lists the disks that are not empty.
 func blockDevice(dir, text string) (number string, err error) {
 	folders, err := os.ReadDir(dir)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/manual"
-	"github.com/ringtap/ringtap/internal/names"
-	"github.com/ringtap/ringtap/internal/report"
-	"github.com/ringtap/ringtap/internal/usage"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/cli/usage"
+	"github.com/ringtap/ringtap/internal/output"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// newFlags returns an empty flag set for a command. Asked for help it shows the command's
-// page: the text and the flags.
+// newFlags returns an empty flag set for a command. With --help it prints the command's
+// page: text and the flags.
 func newFlags(out *console, name, text string) *pflag.FlagSet {
 	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	flags.SortFlags = false
@@ -55,7 +55,7 @@ func parse(flags *pflag.FlagSet, args []string) error {
 		flag := invalid.GetFlag()
 		_, usage := pflag.UnquoteUsage(flag)
 		why := "want a whole number"
-		if flag.Name == "top" && report.IsFile(invalid.GetValue()) {
+		if flag.Name == "top" && output.IsFile(invalid.GetValue()) {
 			return usagef("-o takes a number of rows; to write a file, use --out %s", invalid.GetValue())
 		}
 		switch {
@@ -122,13 +122,17 @@ func unknownFlag(flags *pflag.FlagSet, unknown *pflag.NotExistError, args []stri
 			known = append(known, "--"+f.Name)
 		}
 	})
-	if len(name) > 1 {
-		if near := names.Near(written, known); near != nil {
-			return usagef("no flag %s; %s", written, names.DidYouMean(near))
+	isPerfs := flags.Lookup("symfs") != nil && slices.Contains(perfReportFlags, name)
+	if len(name) > 1 && !isPerfs {
+		if near := match.Near(written, known); near != nil {
+			return usagef("no flag %s; %s", written, match.DidYouMean(near))
 		}
 	}
-	if flag := otherCase(flags, name); flag != nil {
+	if flag := otherCase(flags, name); flag != nil && !isPerfs {
 		return usagef("no flag %s; did you mean -%s (--%s)?", written, flag.Shorthand, flag.Name)
+	}
+	if isPerfs {
+		return usagef("no flag %s: ringtap always shows functions by their own and their total time and the call tree; --out FILE.html has more", written)
 	}
 	if command := wordBefore(args, written); command != "" && flags.Lookup("cgroup") != nil {
 		return commandWithoutDashes(flags, written, command)
@@ -136,7 +140,13 @@ func unknownFlag(flags *pflag.FlagSet, unknown *pflag.NotExistError, args []stri
 	return usagef("no flag %s", written)
 }
 
-// commandWithoutDashes returns the error for a flag that belongs to a command the user wants to run.
+// perfReportFlags are options of perf report and perf script that people type, and that ringtap does
+// not have.
+var perfReportFlags = []string{"stdio", "g", "G", "n", "s", "S", "sort", "F", "fields", "children", "no-children", "call-graph",
+	"percent-limit", "header", "comm", "comms", "c", "dso", "dsos", "symbols", "no-inline", "hierarchy", "tui"}
+
+// commandWithoutDashes returns the error for a user who forgot the -- before the program to run, so
+// that ringtap took one of the program's flags for its own.
 func commandWithoutDashes(flags *pflag.FlagSet, flag, command string) error {
 	return usagef("no flag %s; to run a command, put it after --: ringtap %s -- %s", flag, flags.Name(), command)
 }
@@ -171,9 +181,9 @@ func otherCase(flags *pflag.FlagSet, letter string) *pflag.Flag {
 	return flags.ShorthandLookup(strings.ToLower(letter))
 }
 
-// refuseEmpty refuses arguments without text, which a shell makes of a variable that
-// is not set ("$PID"), and which would otherwise stand for everything. Those of a
-// command to run are its own, but for its name.
+// refuseEmpty refuses empty arguments and flag values. A shell makes them from an unset
+// variable ("$PID"), and ringtap would take them to mean everything. The name of a
+// command to run must not be empty either, but its arguments may be.
 func refuseEmpty(flags *pflag.FlagSet) error {
 	var empty error
 	flags.Visit(func(f *pflag.Flag) {
@@ -225,7 +235,7 @@ func (s *secondsFlag) Set(text string) error {
 	return nil
 }
 
-// formatSeconds writes d as secondsFlag reads it; nothing for no time at all.
+// formatSeconds returns d in the form that secondsFlag reads, or "" if d is 0.
 func formatSeconds(d time.Duration) string {
 	if d == 0 {
 		return ""

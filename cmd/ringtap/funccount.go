@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/count"
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/trace/count"
 )
 
 const funccountUsage = `funccount [options] {PATTERN | TARGET:PATTERN | t:SYSTEM:PATTERN} [-- COMMAND ARG...]

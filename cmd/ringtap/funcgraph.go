@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/functrace"
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/trace/functrace"
 )
 
 const funcgraphUsage = `funcgraph [options] FUNCTION...
@@ -25,7 +25,7 @@ and funcslower need the host's only graph tracer. They refuse to run if it is in
 its settings and restore them; after kill -9 the next ringtap does that, or ringtap reset.
 `
 
-// graphFlags are the flags of funcgraph and funcslower beyond those of all.
+// graphFlags are the flags that funcgraph and funcslower share.
 type graphFlags struct {
 	funcFlags
 	all, onCPU, task, time bool
@@ -35,7 +35,7 @@ func (g *graphFlags) add(flags *pflag.FlagSet) {
 	g.funcFlags.add(flags)
 	flags.BoolVarP(&g.all, "all-columns", "a", false, "print all columns: the same as -HPt")
 	flags.BoolVarP(&g.task, "task", "P", false, "print the name and number of the thread on each line")
-	flags.BoolVarP(&g.time, "time", "t", false, "print the time on each line")
+	flags.BoolVarP(&g.time, "times", "t", false, "print the time on each line")
 	manual.SetGroup(flags, outputGroup)
 	flags.BoolVarP(&g.onCPU, "on-cpu", "C", false, "leave the time asleep out of durations")
 	manual.SetGroup(flags, whatGroup)
@@ -43,7 +43,7 @@ func (g *graphFlags) add(flags *pflag.FlagSet) {
 	manual.SetGroup(flags, controlGroup)
 }
 
-// graph are the options that follow.
+// graph returns the graph options that the flags select. With -a it also turns headers on.
 func (g *graphFlags) graph() functrace.GraphOptions {
 	g.headers = g.headers || g.all
 	return functrace.GraphOptions{

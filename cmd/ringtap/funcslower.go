@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/functrace"
+	"github.com/ringtap/ringtap/internal/trace/functrace"
 )
 
 const funcslowerUsage = `funcslower [options] FUNCTION LATENCY_US
@@ -47,6 +47,6 @@ func traceSlower(ctx context.Context, out *console, args []string) error {
 	o := g.options(functrace.Slower, functions)
 	o.Graph = g.graph()
 	o.Graph.Threshold = time.Duration(usecs) * time.Microsecond
-	o.Graph.Switches = !o.Graph.Task // the thread is on each line
+	o.Graph.Switches = !o.Graph.Task // with Task each line names its thread
 	return g.traceFunctions(ctx, out, o, g.greeting(functions, fmt.Sprintf(" slower than %d us", usecs)))
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"github.com/ringtap/ringtap/internal/functrace"
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/trace/functrace"
 )
 
 const functraceUsage = `functrace [options] FUNCTION...

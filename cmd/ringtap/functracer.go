@@ -11,17 +11,17 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
-	"github.com/ringtap/ringtap/internal/functrace"
-	"github.com/ringtap/ringtap/internal/manual"
-	"github.com/ringtap/ringtap/internal/target"
-	"github.com/ringtap/ringtap/internal/usage"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/cli/target"
+	"github.com/ringtap/ringtap/internal/cli/usage"
+	"github.com/ringtap/ringtap/internal/text/escape"
+	"github.com/ringtap/ringtap/internal/trace/functrace"
 )
 
 // funcFlags are the flags that functrace, funcgraph and funcslower share, with
 // the letters of perf-tools.
 type funcFlags struct {
-	targetFlags // no command can be run
+	targetFlags // Command is always nil
 	duration    secondsFlag
 	live        bool
 	headers     bool
@@ -40,13 +40,14 @@ func (f *funcFlags) add(flags *pflag.FlagSet) {
 	manual.SetGroup(flags, outputGroup)
 }
 
-// options are the part of them that all tracers share.
+// options returns the options that all function tracers share.
 func (f *funcFlags) options(kind functrace.Kind, functions []string) functrace.Options {
 	return functrace.Options{Kind: kind, Functions: functions, PIDs: f.PIDs, TID: f.TID,
 		Duration: time.Duration(f.duration), Force: f.force}
 }
 
-// greeting is perf-tools' line before the first call.
+// greeting returns the line that perf-tools prints before the first call. slower is empty or
+// " slower than N us".
 func (f *funcFlags) greeting(functions []string, slower string) string {
 	who, end := "", "... Ctrl-C to end."
 	switch {
@@ -61,7 +62,8 @@ func (f *funcFlags) greeting(functions []string, slower string) string {
 	return fmt.Sprintf("Tracing \"%s\"%s%s%s\n", escape.Text(strings.Join(functions, " ")), who, slower, end)
 }
 
-// traceFunctions runs a tracer with perf-tools' messages around it.
+// traceFunctions runs a function tracer. It prints perf-tools' messages before and after the
+// tracer's lines.
 func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrace.Options, greeting string) error {
 	fs, _, err := ftrace.Mount()
 	if err != nil {
@@ -87,7 +89,7 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 	var busy *ftrace.BusyError
 	switch {
 	case errors.Is(err, syscall.EPIPE):
-		return nil // what reads our lines has seen enough (head(1)): that is no failure
+		return nil // the reader closed the pipe, as head(1) does: not a failure
 	case errors.As(err, &wrong):
 		return &usage.Error{Err: err}
 	case errors.As(err, &busy) && busy.Ringtap:

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // goWaiting builds a Go program that waits and allocates in C functions, which Go calls on

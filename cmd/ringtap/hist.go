@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/hist"
-	"github.com/ringtap/ringtap/internal/histogram"
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/profile/histogram"
+	"github.com/ringtap/ringtap/internal/trace/hist"
 )
 
 const histUsage = `hist [options] {FUNCTION | DEFINITION | SYSTEM:EVENT FIELD} [FILTER] [-- COMMAND ARG...]
@@ -98,9 +98,9 @@ func (h *histFlags) add(flags *pflag.FlagSet) {
 	manual.SetGroup(flags, outputGroup)
 }
 
-// validate takes the command to run from the parsed flags, and refuses what
-// makes no sense. It returns the arguments before the command. Its errors are
-// *usage.Errors.
+// validate takes the command to run from the parsed flags and checks the flags.
+// It returns the arguments before the command. A value that makes no sense is a
+// *usage.Error.
 func (h *histFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 	args, err := h.takeCommand(flags)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // twiceSource waits for the end of its input, calls hit so many times in each of two

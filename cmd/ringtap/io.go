@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/questions"
-	"github.com/ringtap/ringtap/internal/questions/block"
-	"github.com/ringtap/ringtap/internal/questions/io"
-	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/collect/block"
+	"github.com/ringtap/ringtap/internal/collect/io"
+	"github.com/ringtap/ringtap/internal/collect/table"
 )
 
 const ioUsage = `io [options] [COLLECTOR...] [-- COMMAND ARG...]
@@ -48,7 +48,6 @@ kernel's threads. Stacked devices, such as the device mapper's, appear as the di
 them.
 `
 
-// ioQuestion is the question of io.
 type ioQuestion struct {
 	plain
 	by    string
@@ -70,7 +69,7 @@ func (q *ioQuestion) validate() error {
 	return nil
 }
 
-func (q *ioQuestion) open(run *questions.Run) ([]table.Collector, error) {
+func (q *ioQuestion) open(run *collect.Run) ([]table.Collector, error) {
 	if q.block {
 		return block.Open(run)
 	}

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/testlimit"
-	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/truth"
 )
 
 // known is a program that knows what it does: this test binary. It waits until it
@@ -102,7 +102,7 @@ var knownWork = map[string]func(n int){
 	},
 }
 
-// toldOf tells whether the file that the command line names behind the number, if it does, has n
+// toldOf reports whether the file that the command line names behind the number, if it does, has n
 // lines of a call: memory that is gone can't be read, so that a program stays until then.
 func toldOf(call string, n int) func() bool {
 	if len(os.Args) <= 3 {
@@ -200,7 +200,7 @@ func startKnown(t *testing.T, work string, n int, more ...string) *known {
 	return &known{cmd, in, ended}
 }
 
-// hasEnded tells whether the program has done its work.
+// hasEnded reports whether the program has done its work.
 func (k *known) hasEnded() bool {
 	select {
 	case <-k.ended:

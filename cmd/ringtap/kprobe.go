@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/launch"
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/launch"
+	"github.com/ringtap/ringtap/internal/cli/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/kprobe"
@@ -88,7 +88,7 @@ func traceKprobe(ctx context.Context, out *console, args []string) error {
 	return k.trace(ctx, out, texts, filter)
 }
 
-// kprobeWays are the names of the ways, in the order in which they are tried.
+// kprobeWays returns the values of --way, in the order in which ringtap tries them.
 func kprobeWays() []string {
 	return []string{string(kprobe.MethodPMU), string(kprobe.MethodKprobeEvents), string(kprobe.MethodFunction), string(kprobe.MethodBreakpoint)}
 }
@@ -100,7 +100,7 @@ func checkWay(way string) error {
 	return usagef("--way %s: one of %s", way, strings.Join(kprobeWays(), ", "))
 }
 
-// trace attaches to what the definitions mean and follows the hits.
+// trace opens the probes that the definitions describe and prints their hits.
 func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, filter string) error {
 	var specs []*probe.Spec
 	for _, text := range texts {
@@ -117,7 +117,7 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 	defer launch.Leave(command)
 	way := kprobe.Method(k.way)
 	if k.show {
-		way = kprobe.MethodKprobeEvents // the others have no format file
+		way = kprobe.MethodKprobeEvents // only these events have a format file
 	}
 	set, err := attach(out, specs, probe.Options{
 		Target: target, Filter: filter, Limit: k.limit, Force: k.force, Method: way,
@@ -135,19 +135,19 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 	if k.show {
 		return ignoreClosedPipe(set.WriteFormats(out.stdout))
 	}
-	err = trace(ctx, out, &k.tracerFlags, tracing{
+	err = printEvents(ctx, out, &k.tracerFlags, tracing{
 		name: nameOf("kprobe", set), sources: set.Sources,
 		stacks: stack.Lines(k.user, k.kernel), target: target, command: command,
 	})
 	return errors.Join(err, set.SayMissed(out.stderr))
 }
 
-// slowToArm is from how many probes on one waits for the kernel: it takes some
-// milliseconds for each, when it sets them and when it removes them.
+// slowToArm is the number of probes from which on the user has to wait. The kernel takes
+// some milliseconds to set each probe, and again to remove it.
 const slowToArm = 200
 
-// quicker says which command traces the same calls without waiting; "" if there is
-// none, or no need.
+// quicker returns a note that names a command which traces the same calls without the
+// wait. It returns "" if there is none or if places, the number of probes, is small.
 func quicker(text string, places int, filter string, user bool) string {
 	d, err := kprobe.Parse(text)
 	if err != nil || places < slowToArm || d.Kind != kprobe.Entry || d.Module != "" || d.Fetch != "" || filter != "" || user {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // tracefsFiles are the files of tracefs itself that a tracer may change, by
@@ -69,7 +69,7 @@ func eventsState(t *testing.T, fs *ftrace.FS) map[string]string {
 // ringtapName is what ringtap calls events and instances.
 var ringtapName = regexp.MustCompile(`\bringtap_(\d+)_`)
 
-// ofAnother tells whether a text names what a ringtap has that runs beside this test.
+// ofAnother reports whether a text names what a ringtap has that runs beside this test.
 func ofAnother(text string) bool {
 	m := ringtapName.FindStringSubmatch(text)
 	if m == nil || m[1] == strconv.Itoa(os.Getpid()) {

@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/questions"
-	"github.com/ringtap/ringtap/internal/questions/llc"
-	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/collect/llc"
+	"github.com/ringtap/ringtap/internal/collect/table"
 )
 
 const llcUsage = `llc [options] [COLLECTOR...] [-- COMMAND ARG...]
@@ -23,13 +23,12 @@ The fewer samples a row has, the less its percentage means, because ringtap samp
 two counters separately. llc needs the CPU's counters, which few virtual machines have.
 `
 
-// defaultPeriod is a sample of each counter for so many events. A core refers to its
+// defaultPeriod is how many events of a counter make one sample. A core refers to its
 // last-level cache up to some hundred million times a second, which makes ten
-// thousand samples a second of it; the kernel throttles at ten times that. It is a
-// prime, so that samples don't fall in step with a loop.
+// thousand samples a second. The kernel throttles at ten times that rate. The period
+// is a prime number, so that samples do not fall in step with a loop.
 const defaultPeriod = 10007
 
-// llc is the question of llc.
 type llcQuestion struct {
 	plain
 	period uint64
@@ -46,6 +45,6 @@ func (q *llcQuestion) validate() error {
 	return nil
 }
 
-func (q *llcQuestion) open(run *questions.Run) ([]table.Collector, error) {
+func (q *llcQuestion) open(run *collect.Run) ([]table.Collector, error) {
 	return llc.Open(run, q.period)
 }

@@ -1,8 +1,8 @@
 // Command ringtap shows what a live Linux host is doing, through
 // perf_event_open(2) ring buffers and tracefs only. It never calls bpf(2).
 //
-// This package has the flags, one short file per command family, exit codes and
-// signals. How anything is done is in the packages it imports.
+// This package parses flags, with one short file per command, and handles exit codes
+// and signals. The packages that it imports do the work.
 package main
 
 import (
@@ -13,20 +13,21 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/facility"
-	"github.com/ringtap/ringtap/internal/launch"
-	"github.com/ringtap/ringtap/internal/streams"
-	"github.com/ringtap/ringtap/internal/usage"
-	"github.com/ringtap/ringtap/perfevent/near"
+	"github.com/ringtap/ringtap/internal/cli/facility"
+	"github.com/ringtap/ringtap/internal/cli/launch"
+	"github.com/ringtap/ringtap/internal/cli/streams"
+	"github.com/ringtap/ringtap/internal/cli/usage"
+	"github.com/ringtap/ringtap/internal/readmem/helper"
 )
 
-// The exit codes of every command. A command that ringtap started and that
-// failed passes its own status on instead (see launch.StatusError).
+// The exit codes of every command. If a command that ringtap started fails,
+// ringtap exits with its status instead (see launch.StatusError).
 const (
 	exitDone   = 0
 	exitFailed = 1
@@ -34,7 +35,7 @@ const (
 )
 
 func main() {
-	near.Serve(visitors())
+	helper.Serve(visitors())
 	if len(os.Args) == 3 && os.Args[1] == cleanUpArgument {
 		os.Exit(cleanUp(os.Stderr, os.Args[2]))
 	}
@@ -46,9 +47,9 @@ func main() {
 	launch.AdoptOrphans()
 	out := newConsole(os.Stdout, os.Stderr)
 	handleSignals(ctx, cancel, out)
-	// A closed pipe is an error of the write, so that the run can still end
-	// in order (head(1) closes it). The signal is caught and not ignored,
-	// which a command that ringtap starts would inherit.
+	// Catch SIGPIPE, so that a write to a closed pipe returns an error and the
+	// run still ends in order (head(1) closes its pipe). The signal is not
+	// ignored, because commands that ringtap starts would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if streams.IsClosed(os.Stdout, os.Stderr) {
 		out.stdout = streams.Closed{}
@@ -97,11 +98,14 @@ func exitCode(stderr io.Writer, name string, err error) int {
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
-	if errors.Is(err, os.ErrPermission) && os.Geteuid() != 0 {
-		command := strings.TrimPrefix(name, "ringtap ")
+	command := strings.TrimPrefix(name, "ringtap ")
+	if errors.Is(err, os.ErrPermission) && os.Geteuid() != 0 && !slices.Contains(fileCommands, command) {
 		fmt.Fprintf(stderr, "%s. 'ringtap check' shows what works without root.\n", facility.Privilege(command))
 	}
 	return exitFailed
 }
+
+// fileCommands only read and write files that the user names, so they need no privileges.
+var fileCommands = []string{"report", "flame", "diff", "script"}
 
 func usagef(format string, args ...any) error { return usage.Errorf(format, args...) }

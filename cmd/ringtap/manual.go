@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/manual"
-	"github.com/ringtap/ringtap/internal/usage"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/cli/usage"
 )
 
 const completionUsage = `completion {bash|zsh|fish}
@@ -42,8 +42,8 @@ func completion(ctx context.Context, out *console, args []string) error {
 	return ignoreClosedPipe(err)
 }
 
-// describe asks every command for its page, as --help does, and returns what there is
-// to read about ringtap with the flags of each command.
+// describe runs every command with --help to collect its page. It returns the
+// documentation of ringtap, and the flags of each command by its name.
 func describe(ctx context.Context) (*manual.Program, map[string]*pflag.FlagSet, error) {
 	program := &manual.Program{Name: "ringtap", Summary: "profiles, probes and stacks of a live Linux host, without bpf(2)"}
 	all := make(map[string]*pflag.FlagSet)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/manual"
 )
 
 var update = flag.Bool("update", false, "write the manual pages and completion scripts anew")
@@ -85,6 +85,9 @@ func TestEachCommandHasThreeExamplesThatItTakes(t *testing.T) {
 				continue
 			}
 			for _, word := range words[at+2:] {
+				if word == "-" { // standard input
+					continue
+				}
 				if word == "--" || strings.ContainsAny(word, "|;<>") {
 					break
 				}
@@ -103,7 +106,7 @@ func TestEachCommandHasThreeExamplesThatItTakes(t *testing.T) {
 	}
 }
 
-// inAnotherCollector tells whether a command line names a collector with that option.
+// inAnotherCollector reports whether a command line names a collector with that option.
 func inAnotherCollector(flags map[string]*pflag.FlagSet, words []string, option string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return kindOf(word) != nil && flags[kindOf(word).name].Lookup(option) != nil

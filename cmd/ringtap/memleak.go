@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/questions"
-	"github.com/ringtap/ringtap/internal/questions/memleak"
-	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/collect/memleak"
+	"github.com/ringtap/ringtap/internal/collect/table"
 )
 
 const memleakUsage = `memleak [options] [COLLECTOR...] [-- COMMAND ARG...]
@@ -46,7 +46,6 @@ the function that was running when Python needed another one. Start the program 
 PYTHONMALLOC=malloc to see each object.
 `
 
-// memleak is the question of memleak.
 type memleakQuestion struct {
 	plain
 	missedFrees bool
@@ -69,6 +68,6 @@ func (q *memleakQuestion) validate() error {
 	return nil
 }
 
-func (q *memleakQuestion) open(run *questions.Run) ([]table.Collector, error) {
+func (q *memleakQuestion) open(run *collect.Run) ([]table.Collector, error) {
 	return memleak.Open(run, memleak.Options{MissedFrees: q.missedFrees, Older: time.Duration(q.older), Every: q.every}, q.throwingNew)
 }

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/testlimit"
-	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/truth"
 )
 
 // leak is bytes and allocations.

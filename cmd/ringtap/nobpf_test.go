@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 	"github.com/ringtap/ringtap/scripts"
 )
 
@@ -59,6 +59,10 @@ var realRuns = map[string][][]string{
 	"trace":       {{"-d", "0.1", "SELF:runtime.main"}, {"-d", "0.1", "vfs_read \"%d\", arg3"}},
 	"argdist":     {{"-d", "0.1", "-C", "p:SELF:runtime.main()"}, {"-d", "0.1", "-H", "r::vfs_read()"}},
 	"stack":       {{"1"}, {"--all", "--deadlock", "--lines", "1"}, {"--json", "--tree", "1"}},
+	"report":      {{"../../internal/profile/read/testdata/default.txt"}, {"--out", "OUT/f.json", "../../internal/profile/read/testdata/fields.txt"}},
+	"flame":       {{"--out", "OUT/f.html", "--out", "OUT/f.svg", "../../internal/profile/read/testdata/default.txt"}},
+	"script":      {{"../../internal/profile/read/testdata/default.txt"}},
+	"diff":        {{"../../internal/profile/read/testdata/default.txt", "../../internal/profile/read/testdata/fields.txt"}},
 	"list":        {{}, {"sched:*"}},
 	"check":       {{}, {"-v"}},
 	"completion":  {{"bash"}},

@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/collect/offcpu"
+	"github.com/ringtap/ringtap/internal/collect/table"
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/internal/questions"
-	"github.com/ringtap/ringtap/internal/questions/offcpu"
 	"github.com/ringtap/ringtap/internal/snapshot"
-	"github.com/ringtap/ringtap/internal/table"
 )
 
 const offCPUUsage = `off-cpu [options] [COLLECTOR...] [-- COMMAND ARG...]
@@ -38,7 +38,6 @@ that they waited all that time. Most waits shorter than 2 ms are over by then: t
 show the interpreter's own functions. A note says how many stacks were read.
 `
 
-// offCPU is the question of off-cpu.
 type offCPU struct {
 	plain
 	min    uint64 // microseconds
@@ -50,7 +49,7 @@ func (q *offCPU) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&q.wakers, "wakers", false, "off-cpu: put the waker's stack on top of each stack, upside down, or [interrupt] if no thread woke it; with -p, -t, -g or a command, ringtap does not see all wakers from elsewhere")
 }
 
-// maxMin is the most microseconds whose nanoseconds a Duration counts.
+// maxMin is the largest --min in microseconds: a time.Duration must hold it.
 const maxMin = uint64(1<<63-1) / 1000
 
 func (q *offCPU) validate() error {
@@ -60,7 +59,7 @@ func (q *offCPU) validate() error {
 	return nil
 }
 
-func (q *offCPU) open(run *questions.Run) ([]table.Collector, error) {
+func (q *offCPU) open(run *collect.Run) ([]table.Collector, error) {
 	waits := func(processes *process.Table) offcpu.WaitReader { return snapshot.NewWaits(processes) }
 	return offcpu.Open(run, time.Duration(q.min)*time.Microsecond, q.wakers, waits)
 }

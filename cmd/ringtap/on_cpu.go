@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/questions"
-	"github.com/ringtap/ringtap/internal/questions/oncpu"
-	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/collect/oncpu"
+	"github.com/ringtap/ringtap/internal/collect/table"
 )
 
 const onCPUUsage = `on-cpu [options] [COLLECTOR...] [-- COMMAND ARG...]
@@ -46,7 +46,6 @@ Ctrl-C ends a run with a full report. A command ends with its run. ringtap repor
 samples, stacks that were cut short and frames without names whenever there are any.
 `
 
-// onCPU is the question of on-cpu.
 type onCPU struct {
 	plain
 	idle bool
@@ -56,6 +55,6 @@ func (q *onCPU) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&q.idle, "idle", false, "on-cpu: include the idle task")
 }
 
-func (q *onCPU) open(run *questions.Run) ([]table.Collector, error) {
+func (q *onCPU) open(run *collect.Run) ([]table.Collector, error) {
 	return oncpu.Open(run, q.idle)
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/manual"
 )
 
 // The options that several commands have. Each is declared here, once, so that a long
@@ -91,7 +91,7 @@ func addVerbose(flags *pflag.FlagSet, verbose *bool, letter string) {
 	flags.BoolVarP(verbose, "verbose", letter, false, "explain on standard error what ringtap does and why")
 }
 
-// addWay declares the option that picks one of the ways to do the same.
+// addWay declares --way, which selects one of several ways to do the same thing.
 func addWay(flags *pflag.FlagSet, way *string, value, detail string, ways ...string) {
 	flags.StringVar(way, "way", value, "how to trace (`WAY`)"+detail)
 	manual.SetValues(flags, "way", ways...)

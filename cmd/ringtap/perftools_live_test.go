@@ -18,9 +18,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/loopdevice"
-	"github.com/ringtap/ringtap/internal/testlimit"
-	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/internal/testkit/loopdevice"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/truth"
 )
 
 // What a shell does when it is let go, in its own process: 20 opens, half of them
@@ -138,7 +138,7 @@ func TestLivePerfToolsExamplesShowWhatPerfToolsShows(t *testing.T) {
 	}
 }
 
-// sameLines tells whether a script's lines are ours. Its stacks may begin with the
+// sameLines reports whether a script's lines are ours. Its stacks may begin with the
 // kernel's own tracing.
 func sameLines(ours, theirs []string) bool {
 	// On arm64 perf has the function that a tracepoint is in twice.
@@ -243,7 +243,7 @@ func holdShell(t *testing.T, shell string) *heldShell {
 	return w
 }
 
-// isOwn tells whether a line is of the process.
+// isOwn reports whether a line is of the process.
 func (w *heldShell) isOwn(line string) bool {
 	return strings.Contains(line, fmt.Sprintf("-%d ", w.cmd.Process.Pid))
 }
@@ -355,7 +355,7 @@ func (p *tool) waitTracing(t *testing.T) {
 	}
 }
 
-// waits tells whether the script runs what it waits for: cat trace_pipe, or sleep.
+// waits reports whether the script runs what it waits for: cat trace_pipe, or sleep.
 func (p *tool) waits() bool {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, stat := range stats {

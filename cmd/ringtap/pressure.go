@@ -6,16 +6,16 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/pressure"
-	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/collect/profiler"
+	"github.com/ringtap/ringtap/internal/engine/pressure"
 )
 
-// triggerFlags say when collectors record, where that is not all the time.
+// triggerFlags are the flags that limit recording to certain times.
 type triggerFlags struct {
 	text   string
 	before secondsFlag
 
-	trigger pressure.Trigger // of text
+	trigger pressure.Trigger // parsed from text
 }
 
 func (f *triggerFlags) add(flags *pflag.FlagSet) {
@@ -27,7 +27,7 @@ func (f *triggerFlags) add(flags *pflag.FlagSet) {
 // maxBefore is the longest --before. Rings reach some seconds or minutes back.
 const maxBefore = time.Hour
 
-// validate refuses what makes no sense, as *usage.Errors.
+// validate checks the flags and parses the trigger. Its errors are *usage.Errors.
 func (f *triggerFlags) validate(flags *pflag.FlagSet) error {
 	if time.Duration(f.before) > maxBefore {
 		return usagef("--before %s: at most %s seconds", &f.before, formatSeconds(maxBefore))
@@ -45,8 +45,8 @@ func (f *triggerFlags) validate(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// arm makes the run's trigger, by the pressure of the control group that is watched
-// unless another was named. What it opens close ends.
+// arm opens the run's trigger. If -T names no control group, the trigger watches the
+// pressure of cgroup, or of the whole host if cgroup is "". close releases the trigger.
 func (f *triggerFlags) arm(cgroup string, interval time.Duration) (t *profiler.Trigger, close func() error, err error) {
 	if f.text == "" {
 		return profiler.ArmSignal(time.Duration(f.before))
@@ -55,7 +55,7 @@ func (f *triggerFlags) arm(cgroup string, interval time.Duration) (t *profiler.T
 	return profiler.ArmPressure(f.trigger, time.Duration(f.before), interval)
 }
 
-// said tells of a run that has recorded nothing, on standard error.
+// said prints on standard error that a run recorded nothing because the trigger never fired.
 func (f *triggerFlags) said(out *console, result *profiler.Result) error {
 	if f.text == "" || result.Alarms > 0 {
 		return nil

@@ -7,35 +7,40 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
-	"github.com/ringtap/ringtap/internal/escape"
-	"github.com/ringtap/ringtap/internal/hist"
+	"github.com/ringtap/ringtap/internal/collect/table"
+	"github.com/ringtap/ringtap/internal/output"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/report"
-	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/text/escape"
+	"github.com/ringtap/ringtap/internal/trace/hist"
 )
 
 // pipeWidth is the width in columns of a report that does not go to a terminal.
 const pipeWidth = 80
 
-// printer prints the reports of a run: the three tables or the view for a person on standard
-// output, and after them, on standard error, what they are based on and what is missing.
+// printer prints the reports of a run. The three tables, or the view for a person, go to
+// standard output. Then the accounts (what was received and what is missing) and the notes
+// go to standard error.
 type printer struct {
 	out        *console
-	flags      *collectorFlags
+	flags      *reportFlags
+	once       bool // there is one report, at the end of the run
 	collectors []table.Collector
 	early      []string // notes from before the run, to be printed after the first report
-	view       report.ViewOptions
-	tables     report.TableOptions
+	view       output.ViewOptions
+	tables     output.TableOptions
+	height     int // of the terminal; 0: no limit
 	reports    int
 	last       *profile.Profile // the only report of a run, whose accounts are not printed yet
 }
 
-func newPrinter(out *console, flags *collectorFlags, collectors []table.Collector, early []string) *printer {
-	p := &printer{out: out, flags: flags, collectors: collectors, early: early}
-	p.tables = report.TableOptions{Drawn: out.drawn, Width: out.width, Top: flags.top, User: flags.user, Kernel: flags.kernel,
+// newPrinter returns a printer. once says that the run has one report, at its end.
+func newPrinter(out *console, flags *reportFlags, once bool, collectors []table.Collector, early []string) *printer {
+	p := &printer{out: out, flags: flags, once: once, height: out.height, collectors: collectors, early: early}
+	p.tables = output.TableOptions{Drawn: out.drawn, Width: out.width, Top: flags.top, User: flags.user, Kernel: flags.kernel,
 		Inlines: flags.inlines, Metric: flags.metric}
-	p.view = report.ViewOptions{TableOptions: p.tables, Color: out.colors(flags.color), Exact: flags.topGiven}
+	p.view = output.ViewOptions{TableOptions: p.tables, Color: out.colors(flags.color), Exact: flags.topGiven}
 	p.view.Width = cmp.Or(out.width, pipeWidth)
 	return p
 }
@@ -55,26 +60,62 @@ func (p *printer) write(shown *profile.Profile) error {
 		return err
 	}
 	if p.flags.tables {
-		if err := report.WriteShown(p.out.stderr, shown, p.tables); err != nil {
+		if err := output.WriteShown(p.out.stderr, shown, p.tables); err != nil {
 			return err
 		}
 	}
-	if p.flags.interval == 0 {
-		p.last = shown // the end of the run knows what was lost
+	if p.once {
+		p.last = shown // what was lost is known only at the end of the run
 		return nil
 	}
 	p.writeEarly()
 	return p.writeAccounts(p.out.stderr, shown)
 }
 
-// writeReport prints the tables, or the view in the lines of the terminal that what follows
-// it leaves.
+// writeEach prints the only report of a run, one table for each metric, unless the user chose one.
+func (p *printer) writeEach(shown *profile.Profile) error {
+	if p.flags.metric != "" || len(shown.Metrics) == 1 || p.flags.tables {
+		return p.write(shown)
+	}
+	p.reports, p.last = 1, shown
+	var none, below bytes.Buffer
+	if p.height > 0 { // a terminal has room for one
+		var others []string
+		for i := range shown.Metrics[1:] {
+			others = append(others, escape.Text(shown.Metrics[1+i].Name))
+		}
+		fmt.Fprintf(&below, "Also recorded: %s; --metric shows one, and a pipe (| less) all.\n", strings.Join(others, ", "))
+		if err := p.writeReport(shown.Column(0), &below, &none); err != nil {
+			return err
+		}
+		_, err := p.out.stdout.Write(below.Bytes())
+		return err
+	}
+	for i := range shown.Metrics {
+		one := shown.Column(i)
+		if len(one.Rows) == 0 {
+			continue
+		}
+		if i > 0 {
+			if _, err := io.WriteString(p.out.stdout, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := p.writeReport(one, &none, &none); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeReport prints the tables or the view. The view leaves room on the terminal for the
+// text after it: times, the histograms, and below, which writeReport fills to count its lines.
 func (p *printer) writeReport(shown *profile.Profile, times, below *bytes.Buffer) error {
 	if p.flags.tables {
-		return report.WriteTables(p.out.stdout, shown, p.tables)
+		return output.WriteTables(p.out.stdout, shown, p.tables)
 	}
 	view := p.view
-	view.Height = p.out.height
+	view.Height = p.height
 	view.Below = bytes.Count(times.Bytes(), []byte("\n"))
 	if p.out.live {
 		writeNotes(below, p.early, p.out.noteWidth())
@@ -83,16 +124,16 @@ func (p *printer) writeReport(shown *profile.Profile, times, below *bytes.Buffer
 		}
 		view.Below += bytes.Count(below.Bytes(), []byte("\n")) + len(p.flags.outputs)
 	}
-	return report.WriteView(p.out.stdout, shown, view)
+	return output.WriteView(p.out.stdout, shown, view)
 }
 
 // writeAccounts writes what was received and what is missing, and the notes.
 func (p *printer) writeAccounts(w io.Writer, shown *profile.Profile) error {
 	width := p.out.noteWidth()
 	if p.flags.tables || p.flags.verbose {
-		return report.WriteAccounts(w, shown, width)
+		return output.WriteAccounts(w, shown, width)
 	}
-	return report.WriteBrief(w, shown, width)
+	return output.WriteBrief(w, shown, width)
 }
 
 // writeEarly prints the notes from before the run, once.
@@ -101,10 +142,10 @@ func (p *printer) writeEarly() {
 	p.early = nil
 }
 
-// writeNotes writes notes in lines of that width.
+// writeNotes writes notes in lines of at most width columns. If width is 0, it does not break them.
 func writeNotes(w io.Writer, notes []string, width int) {
 	for _, note := range notes {
-		fmt.Fprintln(w, report.Wrap("note: "+escape.Text(note), width))
+		fmt.Fprintln(w, output.Wrap("note: "+escape.Text(note), width))
 	}
 }
 
@@ -120,7 +161,7 @@ func (p *printer) end(accounts []profile.Account) error {
 	var errs []error
 	for i := range accounts {
 		if a := &accounts[i]; p.reports > 1 || a.Lost+a.Throttled > 0 {
-			errs = append(errs, report.WriteAccount(p.out.stderr, a))
+			errs = append(errs, output.WriteAccount(p.out.stderr, a))
 		}
 	}
 	return errors.Join(errs...)

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/questions"
-	"github.com/ringtap/ringtap/internal/questions/calls"
-	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/collect/calls"
+	"github.com/ringtap/ringtap/internal/collect/table"
 )
 
 const probeUsage = `probe [options] SPEC [COLLECTOR...] [-- COMMAND ARG...]
@@ -43,7 +43,7 @@ hits a second at most. The others count as well and have native stacks. A note s
 were read.
 `
 
-// probeQuestion is the question of probe, for one spec or more.
+// probeQuestion is the collector probe, for one spec or more.
 type probeQuestion struct {
 	specs []string
 	calls.Options
@@ -77,7 +77,7 @@ func (q *probeQuestion) validate() error {
 	return nil
 }
 
-func (q *probeQuestion) open(run *questions.Run) ([]table.Collector, error) {
+func (q *probeQuestion) open(run *collect.Run) ([]table.Collector, error) {
 	collectors, err := calls.Open(run, q.specs, q.Options)
 	return collectors, wrongSpec(err)
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // timedSource knows of its functions how often they are called, and two times that
@@ -144,7 +144,7 @@ func (p *probedProfile) column(name, caller string) (total uint64) {
 	return total
 }
 
-// called tells whether the leaf of a stack was called by a function.
+// called reports whether the leaf of a stack was called by a function.
 func (p *probedProfile) called(stack int, caller string) bool {
 	frames := p.Stacks[stack].Frames
 	return len(frames) > 1 && p.Frames[frames[len(frames)-2]].Name == caller

@@ -10,27 +10,27 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/launch"
-	"github.com/ringtap/ringtap/internal/manual"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/cli/launch"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/collect/table"
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// question is a kind of collector as the command line has it, with the flags that
-// are its own. Several may be asked in one run, one of them more than once.
+// A question is a collector on the command line, with its own flags. One run may have
+// several questions, and probe may appear more than once.
 type question interface {
 	// flags defines the flags of the question.
 	flags(flags *pflag.FlagSet)
-	// take takes what follows the question's name, which is there once more: none
-	// of the arguments, or the first of them.
+	// take is called each time the question's name appears, with the arguments after
+	// it. It uses the first argument or none, and returns the others.
 	take(args []string) (rest []string, err error)
-	// validate refuses what makes no sense before anything is opened, as a *usage.Error.
+	// validate checks the flags before anything is opened. Its error is a *usage.Error.
 	validate() error
 	// open makes the collectors.
-	open(run *questions.Run) ([]table.Collector, error)
+	open(run *collect.Run) ([]table.Collector, error)
 }
 
 // plain is the part of questions that take no arguments and have nothing to validate.
@@ -40,14 +40,13 @@ func (plain) take(args []string) ([]string, error) { return args, nil }
 
 func (plain) validate() error { return nil }
 
-// questionKind is a collector's name, and what its help says.
+// questionKind is a collector's name and help.
 type questionKind struct {
-	name, other    string // other is the spelling of stack_analyzer, "" where it is the same
+	name, other    string // other is stack_analyzer's spelling; "" if it is the same
 	summary, usage string
 	new            func() question
 }
 
-// questionKinds are the collectors.
 var questionKinds = []questionKind{
 	{"on-cpu", "on_cpu", "where CPU time goes, per call stack", onCPUUsage, func() question { return &onCPU{} }},
 	{"off-cpu", "off_cpu", "where threads wait, and for how long, per call stack", offCPUUsage, func() question { return &offCPU{} }},
@@ -68,7 +67,7 @@ func kindOf(name string) *questionKind {
 	return nil
 }
 
-// command is the command that asks the question, and others that its arguments name.
+// command returns the command that runs this collector, and the others that its arguments name.
 func (k *questionKind) command() command {
 	var aliases []string
 	if k.other != "" {
@@ -79,7 +78,7 @@ func (k *questionKind) command() command {
 	}}
 }
 
-// ask runs the collectors of a command line, of which the first kind is known.
+// ask runs the collectors that a command line names. first is the command's own.
 func ask(ctx context.Context, out *console, first *questionKind, args []string) (err error) {
 	var common collectorFlags
 	flags := newFlags(out, first.name, first.usage)
@@ -122,8 +121,8 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	}
 	defer launch.Leave(command)
 	removeStale()
-	var notes []string // for after the answer
-	run := &questions.Run{Target: &common.Target, Watched: target, Started: command,
+	var notes []string // printed after the first report
+	run := &collect.Run{Target: &common.Target, Watched: target, Started: command,
 		User: common.user, Kernel: common.kernel, Unwind: stack.Unwind(common.unwind), Frequency: common.frequency,
 		Stderr: out.stderr, Note: func(text string) { notes = append(notes, text) }, Logger: out.logger(common.verbose)}
 	defer func() { err = errors.Join(err, run.Close()) }()
@@ -144,8 +143,8 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	return runCollectors(ctx, out, &common, target, command, collectors, notes)
 }
 
-// questionsIn makes a question of every kind that the arguments may name, so that
-// its flags are known before they are parsed.
+// questionsIn returns a question for first and for each other collector whose name is
+// in args. Their flags must be defined before args are parsed.
 func questionsIn(args []string, first *questionKind) map[*questionKind]question {
 	named := map[*questionKind]question{first: first.new()}
 	for _, arg := range args {
@@ -159,7 +158,8 @@ func questionsIn(args []string, first *questionKind) map[*questionKind]question 
 	return named
 }
 
-// takeQuestions returns the questions that the arguments ask, in their order.
+// takeQuestions returns the questions that the command line asks, in order: first, and
+// those that args name.
 func takeQuestions(named map[*questionKind]question, first *questionKind, args []string) ([]question, error) {
 	var asked []question
 	for kind := first; ; kind, args = kindOf(args[0]), args[1:] {
@@ -182,15 +182,15 @@ func takeQuestions(named map[*questionKind]question, first *questionKind, args [
 	}
 }
 
-// unexpected explains an argument that no collector takes. kind is the collector before it,
-// and rest the arguments from it on.
+// unexpected returns the error for rest[0], an argument that no collector takes. kind is the
+// collector before it.
 func unexpected(kind *questionKind, rest []string) error {
 	arg := rest[0]
 	var collectors []string
 	for i := range questionKinds {
 		collectors = append(collectors, questionKinds[i].name)
 	}
-	near := names.Near(arg, collectors)
+	near := match.Near(arg, collectors)
 	number, err := strconv.ParseFloat(arg, 64)
 	switch {
 	case err == nil && number == math.Trunc(number) && number > 0:
@@ -198,7 +198,7 @@ func unexpected(kind *questionKind, rest []string) error {
 	case err == nil:
 		return usagef("unexpected argument %q; to end after %[1]s seconds, use -d %[1]s", arg)
 	case near != nil:
-		return usagef("unexpected argument %q; %s", arg, names.DidYouMean(near))
+		return usagef("unexpected argument %q; %s", arg, match.DidYouMean(near))
 	case isProgram(arg):
 		return usagef("unexpected argument %q; to run a command, put it after --: ringtap %s -- %s", arg, kind.name, strings.Join(rest, " "))
 	}

@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/questions"
-	"github.com/ringtap/ringtap/internal/questions/readahead"
-	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/collect/readahead"
+	"github.com/ringtap/ringtap/internal/collect/table"
 )
 
 const readaheadUsage = `readahead [options] [COLLECTOR...] [-- COMMAND ARG...]
@@ -23,11 +23,10 @@ leave the cache before anything used them stay unused. ringtap does not see file
 read past the page cache, or what file systems read for themselves.
 `
 
-// readaheadQuestion is the question of readahead.
 type readaheadQuestion struct{ plain }
 
 func (q *readaheadQuestion) flags(*pflag.FlagSet) {}
 
-func (q *readaheadQuestion) open(run *questions.Run) ([]table.Collector, error) {
+func (q *readaheadQuestion) open(run *collect.Run) ([]table.Collector, error) {
 	return readahead.Open(run)
 }

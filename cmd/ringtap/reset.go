@@ -23,7 +23,7 @@ ringtaps or other programs stays as it is.
 Every command that traces does this before it begins.
 `
 
-// resetPatience is how long reset tries to remove what is busy.
+// resetPatience is how long reset retries what another process keeps busy.
 const resetPatience = time.Second
 
 func reset(_ context.Context, out *console, args []string) error {
@@ -60,8 +60,9 @@ func reset(_ context.Context, out *console, args []string) error {
 	return err
 }
 
-// removeStale removes what killed ringtaps have left in tracefs. What can't be removed is no hindrance.
-// Who makes a group of events or an instance does the same; runs of tracepoints alone make neither.
+// removeStale removes what killed ringtaps left in tracefs, and ignores what it can't remove. Package
+// ftrace does the same when it creates an event group or a trace instance, but a run that uses only
+// tracepoints creates neither.
 func removeStale() {
 	if fs, err := ftrace.Find(); err == nil {
 		_, _ = fs.RemoveStale(0)

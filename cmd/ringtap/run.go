@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/launch"
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/bpftrace/session"
+	"github.com/ringtap/ringtap/internal/bpftrace/show"
+	"github.com/ringtap/ringtap/internal/cli/launch"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/cli/target"
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/internal/script/session"
-	"github.com/ringtap/ringtap/internal/script/show"
-	"github.com/ringtap/ringtap/internal/target"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -52,7 +52,7 @@ type runFlags struct {
 	list, programs, info, version                                   bool
 	warnings                                                        int
 	pids                                                            []string
-	duration                                                        secondsFlag // of the shipped programs
+	duration                                                        secondsFlag // only shipped programs have this flag
 }
 
 func (r *runFlags) add(flags *pflag.FlagSet) {
@@ -84,7 +84,8 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	r.addIgnored(flags)
 }
 
-// addOutput defines where and how a program prints, with the letters of the flags.
+// addOutput defines the flags for where and how a program prints. The parameters are the
+// flags' letters; "" means none.
 func (r *runFlags) addOutput(flags *pflag.FlagSet, output, format, buffer string) {
 	flags.StringVarP(&r.output, "output", output, "", "write to `FILE` what the program prints")
 	flags.StringVarP(&r.format, "format", format, "text", "print `FORMAT`: text or json")
@@ -94,7 +95,8 @@ func (r *runFlags) addOutput(flags *pflag.FlagSet, output, format, buffer string
 	flags.BoolVar(&r.Raw, "raw", false, "print control characters and line breaks in text of traced processes as they are")
 }
 
-// addIgnored declares those of bpftrace's options that have no meaning here.
+// addIgnored declares bpftrace's options that the help does not list. Most have no effect here;
+// check refuses aot, emit-elf and emit-llvm.
 func (r *runFlags) addIgnored(flags *pflag.FlagSet) {
 	for _, name := range []string{"btf", "usdt-file-activation", "verify-llvm-ir"} {
 		flags.Bool(name, false, "")
@@ -153,7 +155,7 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 	return r.run(ctx, out, flags)
 }
 
-// listProbes lists what can be probed: what a pattern matches, or what the program is at.
+// listProbes lists the attach points that a pattern matches, or those of the program of -e.
 func (r *runFlags) listProbes(out *console, flags *pflag.FlagSet) error {
 	if r.command == "" {
 		if _, err := r.target(flags); err != nil {
@@ -167,7 +169,7 @@ func (r *runFlags) listProbes(out *console, flags *pflag.FlagSet) error {
 	return ignoreClosedPipe(l.List(flags.Arg(0)))
 }
 
-// run runs the program that the options hold.
+// run runs the program r.Text.
 func (r *runFlags) run(ctx context.Context, out *console, flags *pflag.FlagSet) error {
 	command, err := r.target(flags)
 	if err != nil {
@@ -204,7 +206,8 @@ func (r *runFlags) run(ctx context.Context, out *console, flags *pflag.FlagSet) 
 	return launch.End(ctx, out.stderr, command)
 }
 
-// target finds the processes of -p, or starts the command of -c.
+// target finds the processes of -p, or starts the command of -c and returns it. Without -c the
+// command is nil.
 func (r *runFlags) target(flags *pflag.FlagSet) (*perfevent.Command, error) {
 	if r.command != "" {
 		command, err := launch.Start(strings.Fields(r.command))
@@ -228,8 +231,8 @@ func (r *runFlags) target(flags *pflag.FlagSet) (*perfevent.Command, error) {
 	return nil, nil
 }
 
-// stagesJoined joins -d with the stage after it, which bpftrace takes since 0.21 and does not
-// before.
+// stagesJoined joins -d and a stage after it into one argument. bpftrace takes a stage after -d
+// since 0.21; before, -d had no value.
 func stagesJoined(args []string) []string {
 	stages := []string{"all", "ast", "types", "parse", "codegen", "codegen-opt", "dis", "libbpf", "verifier"}
 	var joined []string
@@ -247,7 +250,7 @@ func stagesJoined(args []string) []string {
 	return joined
 }
 
-// check refuses what makes no sense and what is not there.
+// check validates the flags and sets the session's options from them.
 func (r *runFlags) check(flags *pflag.FlagSet) error {
 	for _, name := range []string{"aot", "emit-elf", "emit-llvm"} {
 		if flags.Changed(name) {
@@ -286,7 +289,7 @@ func (r *runFlags) check(flags *pflag.FlagSet) error {
 // maxProgram bounds the text of a program, in bytes.
 const maxProgram = 1 << 20
 
-// read takes the program's text and its parameters.
+// read sets the program's text, its parameters and its named options from the command line.
 func (r *runFlags) read(flags *pflag.FlagSet) error {
 	rest := flags.Args()
 	own := len(rest)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/facility"
+	"github.com/ringtap/ringtap/internal/cli/facility"
 )
 
 // bpftrace is the name under which ringtap takes bpftrace's command line. Its output is then that of

@@ -17,14 +17,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/hermetic"
-	"github.com/ringtap/ringtap/internal/testlimit"
-	"github.com/ringtap/ringtap/perfevent/near"
+	"github.com/ringtap/ringtap/internal/readmem/helper"
+	"github.com/ringtap/ringtap/internal/testkit/hermetic"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // The scripts find ringtap under these names.
 func TestMain(m *testing.M) {
-	near.Serve(visitors())
+	helper.Serve(visitors())
 	testscript.Main(tests{m}, map[string]func(){
 		"ringtap": main, "as-nobody": asNobody, "known-program": knownProgram, "await-text": awaitText, "await-asleep": awaitAsleep, "on-cpu": main, "on_cpu": main, "check": main, "other": main,
 		"bpf-watched": becomeWatched, "btf-hidden": hideBTF, "bpf-caller": callBPF, "bpf-grandparent": haveBPFCalled,
@@ -143,7 +143,7 @@ func killScript(dir string) (killed []string) {
 	return killed
 }
 
-// hostIs tells whether the host is as a script needs it: a setting,
+// hostIs reports whether the host is as a script needs it: a setting,
 // [sysctl:kernel/perf_event_paranoid=2], or the kernel's release or a later one, [linux:7.0].
 func hostIs(t *testing.T) func(condition string) (bool, error) {
 	return func(condition string) (bool, error) {

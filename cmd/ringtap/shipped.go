@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/library"
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/probe/library"
 	"github.com/ringtap/ringtap/scripts"
 )
 
-// shipped is a command that is a program in the one-liner language.
+// shipped is a command that is a program in bpftrace's language.
 type shipped struct{ scripts.Program }
 
 // shippedCommands returns the commands of the programs that ringtap ships.
@@ -75,8 +75,8 @@ func (s shipped) run(ctx context.Context, out *console, args []string) error {
 	return r.run(ctx, out, flags)
 }
 
-// make makes the program's text and parameters of the command line. What is only printed may be
-// without arguments: it is the example of the file then.
+// make sets the text and the parameters in r from the command line. With print, arguments may be
+// missing; the text is then the program's file as it is.
 func (s shipped) make(flags *pflag.FlagSet, r *runFlags, print bool) error {
 	least, most := s.Arguments()
 	switch n := flags.NArg(); {
@@ -97,7 +97,7 @@ func (s shipped) make(flags *pflag.FlagSet, r *runFlags, print bool) error {
 		switch flag := flags.Lookup(o.Name); {
 		case !flag.Changed:
 		case o.Kind == scripts.Texts:
-			line.Options[o.Name], _ = flags.GetStringArray(o.Name) // it is one
+			line.Options[o.Name], _ = flags.GetStringArray(o.Name) // add defined it so
 		case o.Kind == scripts.Device:
 			number, err := blockDevice(blockDevices, flag.Value.String())
 			if err != nil {
@@ -126,8 +126,8 @@ func (s shipped) make(flags *pflag.FlagSet, r *runFlags, print bool) error {
 	return nil
 }
 
-// libraryName returns the name of a library that bcc's tools name without lib, and any other name
-// as it is.
+// libraryName returns "lib"+name if that is a library: bcc's tools leave the "lib" out. It returns
+// any other name unchanged.
 func libraryName(name string) string {
 	if strings.Contains(name, "/") {
 		return name
@@ -150,8 +150,8 @@ func counted(arguments int) string {
 	return fmt.Sprint(arguments, " arguments")
 }
 
-// add defines the flags: the program's own, and those of every program that it does not define
-// itself.
+// add defines the program's own flags, and then the flags of all shipped programs, unless the
+// program has its own. print points to the value of --print.
 func (s shipped) add(flags *pflag.FlagSet, r *runFlags) (print *bool) {
 	for _, o := range s.Options {
 		switch o.Kind {

@@ -14,8 +14,9 @@ import (
 	"github.com/ringtap/ringtap/scripts"
 )
 
-// checkNumber refuses a number with which the program would match nothing, silently. What the number
-// is of stands in the option's help: PID, TID, CPU or PORT. -PGID is a process group, as kill(2) has it.
+// checkNumber refuses a number with which the program would silently match nothing. The name of the
+// value in the option's help says what the number is: PID, TID, CPU or PORT. An option whose help
+// contains -PGID also takes a negative number, which means a process group, as in kill(2).
 func checkNumber(o *scripts.Option, flag *pflag.Flag) error {
 	text := flag.Value.String()
 	n, err := strconv.ParseInt(text, 10, 64)

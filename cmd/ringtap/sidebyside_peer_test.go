@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // sideBySide is a program of bpftrace's language that bpftrace and ringtap run at the same time.
@@ -19,7 +19,7 @@ type sideBySide struct {
 	program       string                 // its file
 	both, ringtap []string               // options
 	begin         func()                 // called when both trace
-	enough        func(b, r string) bool // tells whether what bpftrace and ringtap have printed is enough
+	enough        func(b, r string) bool // reports whether what bpftrace and ringtap have printed is enough
 }
 
 // besideBpftrace runs a program of bpftrace's language by both while a known program does its

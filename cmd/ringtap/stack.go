@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/manual"
 	"github.com/ringtap/ringtap/internal/snapshot/look"
 )
 
@@ -53,7 +53,7 @@ func printStacks(ctx context.Context, out *console, args []string) error {
 	flags.BoolVar(&o.Threads.Stop, "stop", false, "stop each process for a moment: running threads are exact, and all stacks are of one moment; system calls in progress may be interrupted")
 	flags.BoolVar(&o.Threads.Lines, "lines", true, "show source lines and inlined functions; --lines=false is faster")
 	manual.SetGroup(flags, whatGroup)
-	flags.BoolVarP(&o.All, "all", "a", false, "show each thread and goroutine separately, also those that are left out otherwise")
+	flags.BoolVarP(&o.All, "all", "a", false, "show all: each thread and goroutine separately, also those that are left out otherwise")
 	addJSON(flags, &o.JSON, ", an object a line for each process")
 	addVerbose(flags, &verbose, "v")
 	manual.SetGroup(flags, outputGroup)

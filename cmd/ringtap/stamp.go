@@ -6,7 +6,8 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// stamp is what writes the time of day before each line; nil if it is not wanted.
+// stamp returns a function that appends the time of day of a record to dst, or nil without -T.
+// nanoseconds is the record's time.
 func (t *tracerFlags) stamp() func(dst []byte, nanoseconds uint64) []byte {
 	if !t.times {
 		return nil
@@ -14,7 +15,7 @@ func (t *tracerFlags) stamp() func(dst []byte, nanoseconds uint64) []byte {
 	return stamps(time.Now(), perfevent.Now())
 }
 
-// stamps writes times of day, of which one is known by the records' clock.
+// stamps returns the function for stamp. The time of day was day when the records' clock was clock.
 func stamps(day time.Time, clock uint64) func(dst []byte, nanoseconds uint64) []byte {
 	return func(dst []byte, nanoseconds uint64) []byte {
 		t := day.Add(time.Duration(int64(nanoseconds) - int64(clock)))

@@ -5,22 +5,22 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/launch"
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/launch"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/cli/target"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/internal/target"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// targetFlags say who is watched.
+// targetFlags are the flags that select what is watched.
 type targetFlags struct {
 	target.Target
 	named  []string // by -p
 	letter string   // of --tid
 }
 
-// add defines the flags; letter is that of --tid, which tools differ in.
+// add defines the flags. letter is the short form of --tid, in which the tools differ.
 func (t *targetFlags) add(flags *pflag.FlagSet, letter string) {
 	t.letter = letter
 	addPIDs(flags, &t.named, ": their threads, and the children that they start from now on")
@@ -29,8 +29,8 @@ func (t *targetFlags) add(flags *pflag.FlagSet, letter string) {
 	manual.SetGroup(flags, targetGroup)
 }
 
-// addCgroup defines the flag of the commands that can watch a control group. They can run a
-// command, too.
+// addCgroup defines --cgroup, for ringtap's commands that can watch a control group. These can
+// also start a command.
 func (t *targetFlags) addCgroup(flags *pflag.FlagSet) {
 	addCgroup(flags, &t.Cgroup)
 	manual.SetGroup(flags, targetGroup)
@@ -49,7 +49,7 @@ func (t *targetFlags) takeCommand(flags *pflag.FlagSet) ([]string, error) {
 	return args, nil
 }
 
-// check finds what the flags name, and refuses what makes no sense.
+// check validates the flags, and looks up the processes and the control group that they name.
 func (t *targetFlags) check(flags *pflag.FlagSet) error {
 	given := 0
 	for _, name := range []string{"pid", "tid", "cgroup"} {
@@ -75,13 +75,13 @@ func (t *targetFlags) check(flags *pflag.FlagSet) error {
 	return t.Find(process.Host{}, t.named)
 }
 
-// open is what is watched, and the command that was started for it, held until the
-// events are armed. The caller sees to its end by launch.Leave.
+// open returns the target to watch. It starts the command, if there is one, and returns it
+// held until the events are armed. The caller ends it with launch.Leave.
 func (t *targetFlags) open() (perfevent.Target, *perfevent.Command, error) {
 	return launch.Open(&t.Target)
 }
 
-// view is the processes as which files are looked for.
+// view returns the processes in whose file systems probe targets are looked up.
 func (t *targetFlags) view() (probe.View, error) {
 	view, err := probe.ViewOf(t.Roots, t.TID, t.Cgroup)
 	if err != nil {
@@ -90,7 +90,7 @@ func (t *targetFlags) view() (probe.View, error) {
 	return view, nil
 }
 
-// sayChildren notes the children that are not watched.
+// sayChildren prints a note if existing children of the processes are not watched.
 func (t *targetFlags) sayChildren(out *console) {
 	if note := t.Note(process.Host{}); note != "" {
 		fmt.Fprintln(out.stderr, "note:", note)

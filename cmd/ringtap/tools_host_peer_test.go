@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/loopdevice"
+	"github.com/ringtap/ringtap/internal/testkit/loopdevice"
 )
 
 // lastCPU is the last CPU that this process may use.

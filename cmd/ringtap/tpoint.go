@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/launch"
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/launch"
+	"github.com/ringtap/ringtap/internal/cli/manual"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/readmem/syscalltext"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/syscalltext"
 )
 
 const tpointUsage = `tpoint [options] {-l [PATTERN] | SYSTEM:EVENT[,SYSTEM:EVENT...] [FILTER]} [-- COMMAND ARG...]
@@ -107,24 +107,24 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 		return err
 	}
 	defer launch.Leave(command)
-	if err := texts.Start(target, how); err != nil {
+	if err := texts.Start(target); err != nil {
 		return err
 	}
 	isUrgent := texts.Seen() != nil
 	if user && texts.AtMoments() {
-		isUrgent = false // stacks have functions of interpreted code
+		isUrgent = false // an urgent run has no interpreted functions in its stacks
 	}
 	stacks := stack.Lines(user, kernel)
-	stacks.Moments = !probe.Recur(set.Sources)
-	stacks.Beyond = stacks.Moments
-	err = trace(ctx, out, &t, tracing{
-		name: rest[0], sources: texts.Sources, seen: texts.Seen(), urgent: isUrgent, aside: texts.Aside, helper: texts.Helper(), stacks: stacks, target: target, command: command,
+	stacks.Interpreted = !probe.Recur(set.Sources)
+	stacks.Beyond = stacks.Interpreted
+	err = printEvents(ctx, out, &t, tracing{
+		name: rest[0], sources: texts.Sources, seen: texts.Seen(), urgent: isUrgent, aside: texts.ExtraEvents, helper: texts.Helper(), stacks: stacks, target: target, command: command,
 	})
 	sayTexts(out.stderr, texts)
 	return wrongSpec(set.ExplainFilter(err))
 }
 
-// sayTexts says which texts are not those of the calls.
+// sayTexts prints how many texts could not be read, and since when some were not read exactly.
 func sayTexts(w io.Writer, texts *syscalltext.Attachment) {
 	if rests := texts.Rests(); rests != "" {
 		fmt.Fprintln(w, rests)
@@ -134,9 +134,9 @@ func sayTexts(w io.Writer, texts *syscalltext.Attachment) {
 	}
 }
 
-// neverPause has what reads the memory of processes, which must happen at once,
-// wait for nothing of ours: neither for a place to run nor for the garbage
-// collector, which stopped it for a hundred milliseconds on a busy machine.
+// neverPause keeps Go's runtime from delaying the goroutine that reads the memory of
+// processes, which must happen immediately. The goroutine has a P to run on, and the
+// garbage collector, which stopped it for 100 ms on a busy machine, seldom runs.
 func neverPause() {
 	const percent, heap = 1000, 512 << 20
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
@@ -144,7 +144,7 @@ func neverPause() {
 	debug.SetMemoryLimit(heap)
 }
 
-// textWay is the way that --text names.
+// textWay returns the method that --text names, or "" for auto.
 func textWay(name string) (syscalltext.Method, error) {
 	if name == "auto" {
 		return "", nil

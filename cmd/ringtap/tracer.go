@@ -9,30 +9,30 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
-	"github.com/ringtap/ringtap/internal/follow"
-	"github.com/ringtap/ringtap/internal/launch"
+	"github.com/ringtap/ringtap/internal/cli/launch"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/text/escape"
+	"github.com/ringtap/ringtap/internal/trace"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// tracing is one run of a tracer: what it follows and what it says of it.
+// tracing is one run of a tracer: what it traces, and the words for its messages.
 type tracing struct {
-	name    string // of what is traced, for messages: "uprobe readline"
-	about   string // what stands behind it in parentheses; "" for nothing
+	name    string // what is traced, in messages: "uprobe readline"
+	about   string // printed after name in parentheses; "" for nothing
 	sources []probe.Source
-	seen    func(perfevent.Record) // see follow.Options; nil for most
-	urgent  bool                   // see follow.Options
-	aside   []perfevent.Sampling   // see follow.Options
-	helper  uint32                 // see follow.Options
+	seen    func(perfevent.Record) // see trace.Options; nil for most
+	urgent  bool                   // see trace.Options
+	aside   []perfevent.Sampling   // see trace.Options
+	helper  uint32                 // see trace.Options
 	stacks  stack.Stacks
 	target  perfevent.Target
 	command *perfevent.Command // nil if none was started
 }
 
-// trace follows the events with perf-tools' messages around them.
-func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) error {
+// printEvents prints the events. It prints perf-tools' messages before and after them.
+func printEvents(ctx context.Context, out *console, flags *tracerFlags, t tracing) error {
 	fs, _, err := ftrace.Mount()
 	if err != nil {
 		return err
@@ -49,9 +49,9 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	defer cancel()
 	out.recording.Store(true)
 	lines := out.held(flags.duration > 0 && !flags.live)
-	account, err := follow.Run(ctx, follow.Options{
+	account, err := trace.Run(ctx, trace.Options{
 		Target: t.target, Sources: t.sources, Seen: t.seen, Urgent: t.urgent, Aside: t.aside, Helper: t.helper, Stacks: t.stacks,
-		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
+		Duration: time.Duration(flags.duration), Printing: trace.Printing(fs, logger),
 		MaxRate: flags.maxRate, MaxHits: flags.maxHits, Out: lines, Stamp: flags.stamp(), Logger: logger,
 		Armed: func() {
 			flags.sayChildren(out)
@@ -62,7 +62,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 		err = lines.Release()
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		return nil // what reads our lines has seen enough (head(1)): that is no failure
+		return nil // the reader closed the pipe, as head(1) does: not a failure
 	}
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	return launch.End(ctx, out.stderr, t.command)
 }
 
-// greeting is perf-tools' line before the first event.
+// greeting returns the line that perf-tools prints before the first event.
 func (t *tracing) greeting(flags *tracerFlags) string {
 	name, about := escape.Text(t.name), ""
 	switch {
@@ -89,9 +89,9 @@ func (t *tracing) greeting(flags *tracerFlags) string {
 	return fmt.Sprintf("Tracing %s%s. Ctrl-C to end.\n", name, about)
 }
 
-// sayAccount says what a reader of the lines must know of those that are not
-// there.
-func sayAccount(w io.Writer, a follow.Account) {
+// sayAccount prints how many events were lost or left out, and how many stacks were cut
+// short.
+func sayAccount(w io.Writer, a trace.Account) {
 	if lost := a.All().Lost; lost > 0 {
 		fmt.Fprintf(w, "lost %d of %d events, which came faster than ringtap could read them\n", lost, lost+a.Shown+a.Own+a.Filtered+a.Unread)
 	}

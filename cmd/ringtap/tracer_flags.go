@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/manual"
 )
 
 // tracerFlags are the flags that all tracers share, with the letters of
@@ -13,7 +13,7 @@ import (
 type tracerFlags struct {
 	targetFlags
 	duration secondsFlag
-	show     bool // the formats, and trace nothing
+	show     bool // print the formats and trace nothing
 	headers  bool
 	force    bool
 	live     bool
@@ -39,12 +39,12 @@ func (t *tracerFlags) add(flags *pflag.FlagSet) {
 	manual.SetGroup(flags, outputGroup)
 	addForce(flags, &t.force)
 	manual.SetGroup(flags, controlGroup)
-	_ = flags.MarkHidden("force") // the flag is there, so that it cannot fail
+	_ = flags.MarkHidden("force") // cannot fail: the flag exists
 }
 
-// validate takes the command to run from the parsed flags, and refuses what
-// makes no sense before anything is opened. It returns the arguments before the
-// command. Its errors are *usage.Errors.
+// validate takes the command to run from the parsed flags and checks the flags
+// before anything is opened. It returns the arguments before the command. A value
+// that makes no sense is a *usage.Error.
 func (t *tracerFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 	args, err := t.takeCommand(flags)
 	if err == nil {
@@ -56,5 +56,5 @@ func (t *tracerFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 	return args, err
 }
 
-// seconds is the duration as messages have it.
+// seconds returns the duration for messages.
 func (t *tracerFlags) seconds() string { return formatSeconds(time.Duration(t.duration)) }

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/launch"
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/launch"
+	"github.com/ringtap/ringtap/internal/cli/manual"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/readmem/usertext"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/usertext"
 )
 
 const uprobeUsage = `uprobe [options] {-l TARGET [PATTERN] | DEFINITION... [FILTER]} [-- COMMAND ARG...]
@@ -110,7 +110,7 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 	return u.trace(ctx, out, texts, filter)
 }
 
-// trace attaches to what the definitions mean and follows the hits.
+// trace opens the probes that the definitions describe and prints their hits.
 func (u *uprobeFlags) trace(ctx context.Context, out *console, definitions []string, filter string) error {
 	var specs []*probe.Spec
 	for _, text := range definitions {
@@ -145,18 +145,18 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, definitions []str
 	}
 	about := set.Definition
 	if len(specs) > 1 {
-		about = "" // there are several
+		about = "" // it has room for one definition
 	}
 	stacks := stack.Lines(u.user, u.kernel)
-	stacks.Entry, stacks.Moments, stacks.Beyond = set.AtEntry, true, true
+	stacks.Entry, stacks.Interpreted, stacks.Beyond = set.AtEntry, true, true
 	texts, err := usertext.Attach(set.Sources, usertext.Options{Target: target, Way: usertext.Way(u.text), Logger: out.logger(u.verbose)})
 	if err != nil {
 		return err
 	}
 	defer texts.Close()
-	err = trace(ctx, out, &u.tracerFlags, tracing{
+	err = printEvents(ctx, out, &u.tracerFlags, tracing{
 		name: nameOf("uprobe", set), about: about,
-		sources: set.Sources, seen: texts.Seen(), stacks: stacks, target: target, command: command,
+		sources: set.Sources, seen: texts.Seen, stacks: stacks, target: target, command: command,
 	})
 	for _, note := range texts.Notes() {
 		fmt.Fprintln(out.stderr, note)
@@ -164,7 +164,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, definitions []str
 	return err
 }
 
-// nameOf is what messages call the probes of a set.
+// nameOf returns the name of a set's probes in messages.
 func nameOf(kind string, set *probe.Set) string {
 	if len(set.Functions) == 1 {
 		return kind + " " + set.Sources[0].Format.Name

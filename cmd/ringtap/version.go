@@ -41,8 +41,8 @@ func version(_ context.Context, out *console, args []string) error {
 	return ignoreClosedPipe(err)
 }
 
-// commitOf is the commit that a binary was built from, its time, and whether files had
-// changed since; "" if the build did not record it.
+// commitOf returns the commit that a binary was built from, its time, and whether files had
+// local changes. It returns "" if the build did not record the commit.
 func commitOf(info *debug.BuildInfo) string {
 	settings := make(map[string]string)
 	for _, s := range info.Settings {

@@ -1,17 +1,17 @@
 package main
 
 import (
-	"github.com/ringtap/ringtap/internal/exacttext"
-	"github.com/ringtap/ringtap/internal/interp/languages"
-	"github.com/ringtap/ringtap/internal/moment"
-	"github.com/ringtap/ringtap/perfevent/near"
+	"github.com/ringtap/ringtap/internal/readmem/athit"
+	"github.com/ringtap/ringtap/internal/readmem/atsample"
+	"github.com/ringtap/ringtap/internal/readmem/helper"
+	"github.com/ringtap/ringtap/internal/runtimes/languages"
 )
 
-// visitors are what this program does as the helper that looks at threads while they stand
-// still: see package near.
-func visitors() map[string]near.New {
-	return map[string]near.New{
-		exacttext.Visitor: exacttext.NewVisitors(),
-		moment.Visitor:    moment.NewVisitors(languages.Detectors()),
+// visitors returns, by name, what this program can do at a sample when it runs as the helper:
+// see package helper.
+func visitors() map[string]helper.NewVisitor {
+	return map[string]helper.NewVisitor{
+		athit.Visitor:    athit.NewVisitors(),
+		atsample.Visitor: atsample.NewVisitors(languages.Detectors()),
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
 // warnings is a slog.Handler for people: it prints warnings and errors as sentences, such as
@@ -42,7 +42,7 @@ func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 	if details != nil {
 		text += " (" + strings.Join(details, ", ") + ")"
 	}
-	// Joined errors are lines.
+	// errors.Join puts each error on a line.
 	lines := strings.Split(text+cause, "\n")
 	for i := range lines {
 		lines[i] = escape.Text(lines[i])

@@ -2,7 +2,7 @@
 _ringtap() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options="" i
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version help' -- "$word"))
+		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe report flame diff script uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version help' -- "$word"))
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -30,7 +30,7 @@ _ringtap() {
 		--metric) return ;;
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --idle --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --inlines --unwind --jvm --max-memory --out --top --metric --tables --color --verbose --idle --help' ;;
 	off-cpu)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -50,7 +50,7 @@ _ringtap() {
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		--min) return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --min --wakers --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --inlines --unwind --jvm --max-memory --out --top --metric --tables --color --verbose --min --wakers --help' ;;
 	memleak)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -71,7 +71,7 @@ _ringtap() {
 		--older) return ;;
 		--every) return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --missed-frees --older --every --throwing-new --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --inlines --unwind --jvm --max-memory --out --top --metric --tables --color --verbose --missed-frees --older --every --throwing-new --help' ;;
 	io)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -91,7 +91,7 @@ _ringtap() {
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		--by) return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --by --block --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --inlines --unwind --jvm --max-memory --out --top --metric --tables --color --verbose --by --block --help' ;;
 	readahead)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -110,7 +110,7 @@ _ringtap() {
 		--metric) return ;;
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --inlines --unwind --jvm --max-memory --out --top --metric --tables --color --verbose --help' ;;
 	llc)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -130,7 +130,7 @@ _ringtap() {
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		-P|--period) return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --period --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --inlines --unwind --jvm --max-memory --out --top --metric --tables --color --verbose --period --help' ;;
 	probe)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -150,7 +150,59 @@ _ringtap() {
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		--limit) return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --exact --limit --count --hist --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --inlines --unwind --jvm --max-memory --out --top --metric --tables --color --verbose --exact --limit --count --hist --help' ;;
+	report)
+		case $before in
+		-i|--input) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--symfs) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-C|--cpu) return ;;
+		--time) return ;;
+		--max-memory) return ;;
+		--out) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-o|--top) return ;;
+		--metric) return ;;
+		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		esac
+		options='--input --symfs --pid --tid --cpu --time --user --kernel --inlines --max-memory --out --top --metric --tables --color --verbose --help' ;;
+	flame)
+		case $before in
+		-i|--input) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--symfs) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-C|--cpu) return ;;
+		--time) return ;;
+		--max-memory) return ;;
+		--out) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-o|--top) return ;;
+		--metric) return ;;
+		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		esac
+		options='--input --symfs --pid --tid --cpu --time --user --kernel --inlines --max-memory --out --top --metric --tables --color --verbose --help' ;;
+	diff)
+		case $before in
+		--symfs) return ;;
+		--max-memory) return ;;
+		--out) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-o|--top) return ;;
+		--metric) return ;;
+		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		esac
+		options='--symfs --user --kernel --inlines --max-memory --out --total --all --top --metric --color --verbose --help' ;;
+	script)
+		case $before in
+		-i|--input) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--symfs) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-C|--cpu) return ;;
+		--time) return ;;
+		-F|--fields) return ;;
+		--max-stack) return ;;
+		esac
+		options='--input --symfs --pid --tid --cpu --time --fields --hide-call-graph --max-stack --inlines --ns --verbose --help' ;;
 	uprobe)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -201,14 +253,14 @@ _ringtap() {
 		-d|--duration) return ;;
 		-m|--max-depth) return ;;
 		esac
-		options='--pid --tree --tid --duration --live --on-cpu --max-depth --no-interrupts --headers --verbose --all-columns --task --time --no-duration --tail --force --help' ;;
+		options='--pid --tree --tid --duration --live --on-cpu --max-depth --no-interrupts --headers --verbose --all-columns --task --times --no-duration --tail --force --help' ;;
 	funcslower)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
 		-d|--duration) return ;;
 		esac
-		options='--pid --tree --tid --duration --live --on-cpu --headers --verbose --all-columns --task --time --force --help' ;;
+		options='--pid --tree --tid --duration --live --on-cpu --headers --verbose --all-columns --task --times --force --help' ;;
 	funccount)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -710,8 +762,9 @@ _ringtap() {
 		options='--pid --cgroup --tree --watch --deadlock --stop --lines --all --json --verbose --help' ;;
 	list)
 		case $before in
+		-i|--input) COMPREPLY=($(compgen -f -- "$word")); return ;;
 		esac
-		options='--help' ;;
+		options='--input --help' ;;
 	check)
 		case $before in
 		esac
@@ -728,7 +781,7 @@ _ringtap() {
 		case $before in
 		esac
 		options='--help' ;;
-	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version' -- "$word")); return ;;
+	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe report flame diff script uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version' -- "$word")); return ;;
 	esac
 	if [[ $word == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$word"))

@@ -3,10 +3,10 @@ package printfmt
 import (
 	"cmp"
 
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
-// binaryNode is a op b; what op is, its token says.
+// binaryNode is the operation a op b.
 type binaryNode struct {
 	op   string
 	a, b node
@@ -28,7 +28,7 @@ func (n *binaryNode) eval(raw []byte) value {
 	return n.arithmetic(a, b)
 }
 
-// logic looks at the second operand only if the first does not decide.
+// logic evaluates the second operand only if the first does not decide.
 func (n *binaryNode) logic(a value, raw []byte) value {
 	yes, ok := a.truth()
 	if ok && yes == (n.op == "||") {
@@ -41,8 +41,8 @@ func (n *binaryNode) logic(a value, raw []byte) value {
 	return boolean(other, ok && otherOK)
 }
 
-// address calculates where one operand is an address in the record: the
-// distance to an element, and the comparison with NULL.
+// address handles operations in which one operand is an address in the record: the address of
+// an element, and comparisons with NULL.
 func (n *binaryNode) address(a, b value) value {
 	if n.op == "+" && a.kind == number {
 		a, b = b, a
@@ -86,8 +86,8 @@ func (n *binaryNode) arithmetic(a, b value) value {
 	return calculate(n.op, t.Convert(a.number), t.Convert(b.number), t)
 }
 
-// pointer calculates with addresses that are mere numbers to us. Distances
-// count in elements; where their size isn't known, neither is the result.
+// pointer calculates with kernel addresses that are only numbers to us. Offsets count elements;
+// if the element size is unknown, so is the result.
 func (n *binaryNode) pointer(a, b value) value {
 	t := cexpr.ULong
 	if n.op == "+" || n.op == "-" {
@@ -111,7 +111,6 @@ func (n *binaryNode) pointer(a, b value) value {
 	return calculate(n.op, a.number, b.number, t)
 }
 
-// calculate does what op says to two numbers of type t.
 func calculate(op string, x, y uint64, t cexpr.Type) value {
 	order := cmp.Compare(x, y)
 	if t.Signed {

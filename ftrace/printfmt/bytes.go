@@ -3,7 +3,7 @@ package printfmt
 import (
 	"strconv"
 
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
 // hexNode prints bytes in hexadecimal (trace_print_hex_seq).
@@ -56,8 +56,7 @@ func (n *arrayNode) appendText(dst, raw []byte) []byte {
 	return append(dst, '}')
 }
 
-// bitmaskNode prints a mask of bits in hexadecimal, 32 bits a group
-// (trace_print_bitmask_seq).
+// bitmaskNode prints a bit mask in hexadecimal, in groups of 32 bits (trace_print_bitmask_seq).
 type bitmaskNode struct{ data *fieldNode }
 
 func (*bitmaskNode) eval([]byte) value { return value{} }
@@ -70,8 +69,8 @@ func (n *bitmaskNode) appendText(dst, raw []byte) []byte {
 	return appendBitmap(dst, v.memory, 8*len(v.memory))
 }
 
-// appendBitmap prints the lowest bits of a mask as %*pb does: groups of 32 bits
-// from the highest down, the first as short as its bits are.
+// appendBitmap prints the lowest bits of a mask like %*pb: groups of 32 bits, the highest
+// first. The first group has only as many digits as its bits need.
 func appendBitmap(dst, mask []byte, bits int) []byte {
 	bits = min(bits, 8*len(mask))
 	for at := (bits+31)/32*32 - 32; at >= 0; at -= 32 {
@@ -91,7 +90,7 @@ func appendBitmap(dst, mask []byte, bits int) []byte {
 	return dst
 }
 
-// appendBitList prints the lowest bits of a mask as %*pbl does: 0-3,7.
+// appendBitList prints the lowest bits of a mask like %*pbl: 0-3,7.
 func appendBitList(dst, mask []byte, bits int) []byte {
 	bits = min(bits, 8*len(mask))
 	set := func(i int) bool { return i < bits && mask[i/8]>>(i%8)&1 != 0 }

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
-// call compiles a function's call.
 func (c *compiler) call(x *cexpr.Call) (node, error) {
 	switch x.Name {
 	case "__get_str", "__get_rel_str", "__get_dynamic_array", "__get_rel_dynamic_array",
@@ -40,7 +39,7 @@ func wrongArguments(x *cexpr.Call) error {
 	return fmt.Errorf("nothing is known of the function %s with %d arguments", x.Name, len(x.Args))
 }
 
-// functions are the rest of what the kernel's print formats call.
+// functions are the other functions that the kernel's print formats call.
 var functions = map[string]struct {
 	arguments int
 	compile   func(args []node) (node, error)
@@ -65,7 +64,7 @@ var functions = map[string]struct {
 	"jiffies_to_msecs":    {1, jiffiesToMsecs},
 	"mc_event_error_type": {1, errorType},
 
-	// What arm64 makes of the size of a structure.
+	// arm64 uses it when it computes the size of a structure.
 	"__builtin_constant_p": {1, notRecorded},
 	"__builtin_clzll":      {1, notRecorded},
 	"__ilog2_u32":          {1, notRecorded},
@@ -73,10 +72,10 @@ var functions = map[string]struct {
 	"__order_base_2":       {1, notRecorded},
 }
 
-// notRecorded is the value of a function that is called with what is in no record.
+// notRecorded compiles a call whose value is not in the record.
 func notRecorded([]node) (node, error) { return &unknownNode, nil }
 
-// dynamic compiles __get_…(field) and, of probes, __get_str(list[1]).
+// dynamic compiles __get_…(field) and, for probes, __get_str(list[1]).
 func (c *compiler) dynamic(x *cexpr.Call) (node, error) {
 	if len(x.Args) != 1 {
 		return nil, wrongArguments(x)
@@ -122,7 +121,7 @@ func (c *compiler) dynamicField(x cexpr.Expr) (*ftrace.Field, error) {
 	return f, err
 }
 
-// dynamicArray compiles __print_dynamic_array(field, size of an element).
+// dynamicArray compiles __print_dynamic_array(field, element size).
 func (c *compiler) dynamicArray(x *cexpr.Call) (node, error) {
 	if len(x.Args) != 2 {
 		return nil, wrongArguments(x)
@@ -139,15 +138,14 @@ func (c *compiler) dynamicArray(x *cexpr.Call) (node, error) {
 	return &arrayNode{memory: &fieldNode{field: f, typ: cexpr.Byte, data: true}, count: count, size: size}, nil
 }
 
-// jiffiesToMsecs converts ticks of the running kernel's clock, whose length the
-// resolution of the coarse clocks tells.
+// jiffiesToMsecs converts ticks of the running kernel. The length of a tick is the resolution
+// of the coarse clocks.
 func jiffiesToMsecs(args []node) (node, error) {
 	var tick unix.Timespec
 	if err := unix.ClockGetres(unix.CLOCK_MONOTONIC_COARSE, &tick); err != nil || tick.Nano() < 1000 {
 		return nil, fmt.Errorf("the length of a tick is not known: %w", err)
 	}
-	// Both ends are rounded to microseconds, since the kernel's tick may be a
-	// nanosecond off.
+	// Both ends are rounded to microseconds, since the kernel's tick may be a nanosecond off.
 	tickUsecs := uint64(tick.Nano()+500) / 1000
 	product := &binaryNode{op: "*", a: castTo(cexpr.ULong, args[0]), b: &constant{numberOf(tickUsecs, cexpr.ULong)}}
 	msecs := &binaryNode{op: "/", a: product, b: &constant{numberOf(1000, cexpr.ULong)}}

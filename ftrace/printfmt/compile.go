@@ -6,18 +6,17 @@ import (
 	"maps"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
-// compiler turns the arguments of a print format in nodes.
+// compiler compiles the arguments of a print format into nodes.
 type compiler struct {
 	format *ftrace.Format
 	opts   Options
 	locals map[string]node // variables of a statement expression
-	table  bool            // in a table of names, where names that nobody knows may stand
+	table  bool            // in a table of names, which may contain unknown constants
 }
 
-// node compiles an expression.
 func (c *compiler) node(x cexpr.Expr) (node, error) {
 	switch x := x.(type) {
 	case *cexpr.Number:
@@ -67,7 +66,7 @@ func operation(op string, args []node) (node, error) {
 	case op == "[]":
 		return &indexNode{array: args[0], index: args[1]}, nil
 	case op == "?:":
-		// The condition itself is the first choice of GNU C's a ?: b.
+		// In GNU C's a ?: b, the condition itself is the first choice.
 		last := len(args) - 1
 		return &conditionNode{condition: args[0], yes: args[last-1], no: args[last]}, nil
 	case len(args) == 1:
@@ -76,7 +75,7 @@ func operation(op string, args []node) (node, error) {
 	return fold(&binaryNode{op: op, a: args[0], b: args[1]}, args...), nil
 }
 
-// fold calculates at once what depends on constants only.
+// fold evaluates n now if all operands are constants.
 func fold(n node, operands ...node) node {
 	for _, operand := range operands {
 		if _, ok := operand.(*constant); !ok {
@@ -86,7 +85,7 @@ func fold(n node, operands ...node) node {
 	return &constant{n.eval(nil)}
 }
 
-// castTo converts; to a type that isn't known, it leaves the value as it is.
+// castTo converts arg to typ. If typ is unknown, it returns arg unchanged.
 func castTo(typ cexpr.Type, arg node) node {
 	if typ.Size == 0 {
 		return arg
@@ -114,7 +113,7 @@ func applyUnary(op byte, arg node) (node, error) {
 	return fold(&unaryNode{op: op, arg: arg}, arg), nil
 }
 
-// typeNamed looks a type up, among the types of the event's fields too.
+// typeNamed looks up a type, also among the types of the event's fields.
 func (c *compiler) typeNamed(name string) (cexpr.Type, bool) {
 	if typ, ok := cexpr.LookupType(name); ok {
 		return typ, true
@@ -129,8 +128,8 @@ func (c *compiler) typeNamed(name string) (cexpr.Type, bool) {
 	return cexpr.Type{}, false
 }
 
-// member compiles REC->name, all that -> is known of, and REC->ent.name, by which
-// Linux 7 names the common fields (struct trace_entry in include/linux/trace_events.h).
+// member compiles REC->name, the only use of -> that is supported, and REC->ent.name. Linux 7
+// uses the latter for the common fields (struct trace_entry in include/linux/trace_events.h).
 func (c *compiler) member(x *cexpr.Member) (node, error) {
 	name, record := x.Name.Text, x
 	if header, ok := x.X.(*cexpr.Member); ok && x.Op == "." && header.Name.Text == "ent" {
@@ -153,7 +152,7 @@ func (c *compiler) field(name string) (*ftrace.Field, error) {
 	return nil, fmt.Errorf("the event has no field %q", name)
 }
 
-// valueType is the type of a field's integer or of its elements.
+// valueType returns the type of a field's integer or of its elements.
 func valueType(f *ftrace.Field) cexpr.Type {
 	typ, ok := cexpr.LookupType(f.Type)
 	if !ok || typ.Size != f.ElemSize {
@@ -179,8 +178,8 @@ func (c *compiler) name(name string) (node, error) {
 	return nil, fmt.Errorf("nothing is known of %q", name)
 }
 
-// isKernelVariable tells of variables whose value is in no record. What is
-// calculated from them is printed as a question mark.
+// isKernelVariable reports whether name is a variable whose value is in no record. Results
+// calculated from it are printed as a question mark.
 func isKernelVariable(name string) bool {
 	return name == "jiffies" || name == "vmemmap_base" || name == "memstart_addr"
 }
@@ -190,7 +189,7 @@ func (c *compiler) sizeOf(x *cexpr.SizeOf) (node, error) {
 		if typ, _ := c.typeNamed(x.Type.String()); typ.Size > 0 {
 			return &constant{numberOf(uint64(typ.Size), cexpr.ULong)}, nil
 		}
-		return &unknownNode, nil // of a structure: what the kernel calculates from its size is in no record
+		return &unknownNode, nil // of a structure: the kernel uses it to calculate something that is in no record
 	}
 	n, err := c.node(x.X)
 	if err != nil {
@@ -202,7 +201,7 @@ func (c *compiler) sizeOf(x *cexpr.SizeOf) (node, error) {
 	return &unknownNode, nil
 }
 
-// block compiles statements, whose variables are known until its end.
+// block compiles statements. Their variables are visible until its end.
 func (c *compiler) block(statements []cexpr.Expr) (last node, err error) {
 	outer := c.locals
 	defer func() { c.locals = outer }()

@@ -3,16 +3,15 @@ package printfmt
 import (
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/host/btf"
 )
 
-// ErrNotBTF says that bytes are not the kernel's type information.
+// ErrNotBTF is returned if the data is not the kernel's type information.
 var ErrNotBTF = btf.ErrNotBTF
 
-// ReadConstants returns the names and values of all enumerators in BTF type
-// information, of the running kernel's in /sys/kernel/btf/vmlinux. Names that
-// stand for different values in different places of the kernel are left out.
-// They serve PrintOptions.Constant. The error wraps ErrNotBTF.
+// ReadConstants returns the names and values of all enumerators in BTF type information, such
+// as the running kernel's /sys/kernel/btf/vmlinux. Names with different values in different
+// places of the kernel are left out. Use it for Options.Constant. The error wraps ErrNotBTF.
 func ReadConstants(data []byte) (map[string]int64, error) {
 	types, err := btf.Parse(string(data), nil)
 	if err != nil {
@@ -30,7 +29,7 @@ func ReadConstants(data []byte) (map[string]int64, error) {
 				ambiguous[name] = true
 			}
 			if !ok {
-				// A copy, or the map would keep all of the kernel's types.
+				// Copy the name; otherwise the map would keep all of the kernel's types.
 				name = strings.Clone(name)
 			}
 			found[name] = value

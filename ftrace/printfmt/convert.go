@@ -1,11 +1,10 @@
 package printfmt
 
 import (
-	"github.com/ringtap/ringtap/internal/cexpr"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// appendConversion prints one argument.
 func (p *Printer) appendConversion(dst, raw []byte, piece *piece) []byte {
 	c := piece.conversion
 	if piece.widthArg != nil {
@@ -28,7 +27,7 @@ func (p *Printer) appendConversion(dst, raw []byte, piece *piece) []byte {
 	case c.verb == 'p':
 		return p.appendPointer(dst, &c, v)
 	case v.kind == memory:
-		// The address of something in the kernel's ring buffer.
+		// An address in the kernel's ring buffer.
 		return append(dst, unknownText...)
 	case c.verb == 'c':
 		start := len(dst)
@@ -41,7 +40,7 @@ func (p *Printer) appendConversion(dst, raw []byte, piece *piece) []byte {
 	return c.appendInteger(dst, v.number)
 }
 
-// setWidth takes a width that was an argument; a negative one pads on the right.
+// setWidth sets a width from an argument; a negative one pads on the right.
 func (c *conversion) setWidth(v value) {
 	if v.kind != number {
 		return
@@ -59,7 +58,6 @@ func (c *conversion) setPrecision(v value) {
 	}
 }
 
-// appendString prints %s.
 func (p *Printer) appendString(dst, raw []byte, c *conversion, arg node) []byte {
 	for {
 		condition, ok := arg.(*conditionNode)
@@ -94,8 +92,7 @@ func (p *Printer) appendString(dst, raw []byte, c *conversion, arg node) []byte 
 	return c.appendPadded(dst, start, len(dst)-start)
 }
 
-// appendKernelString prints the text at an address of the kernel's
-// (lib/vsprintf.c, check_pointer_msg).
+// appendKernelString prints the text at a kernel address (lib/vsprintf.c, check_pointer_msg).
 func (p *Printer) appendKernelString(dst []byte, addr uint64) []byte {
 	const page, errors = 4096, -4095
 	switch {

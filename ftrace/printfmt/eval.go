@@ -2,18 +2,17 @@ package printfmt
 
 import (
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
-// value is what an expression of a print format gives for one record: a number
-// in its type, already extended to 64 bits; or the bytes at an address that
-// lies in the record or in a constant string; or nothing, where the record does
-// not tell.
+// value is the result of an expression for one record. It is a number, extended to 64 bits; or
+// memory: the bytes at an address in the record or in a constant string; or unknown, if the
+// record does not have it.
 type value struct {
 	kind   valueKind
 	number uint64
 	typ    cexpr.Type // of the number, or of the elements in memory
-	memory []byte     // from the address to the end of what may be read
+	memory []byte     // from the address to the end of the readable bytes
 }
 
 type valueKind uint8
@@ -26,18 +25,17 @@ const (
 
 func numberOf(v uint64, t cexpr.Type) value { return value{kind: number, number: t.Convert(v), typ: t} }
 
-// truth is the value as a condition; ok is false if it is unknown.
+// truth returns the value as a condition; ok is false if it is unknown.
 func (v value) truth() (yes, ok bool) {
 	return v.kind == memory || v.number != 0, v.kind != unknown
 }
 
-// node is a compiled expression.
 type node interface {
 	eval(raw []byte) value
 }
 
-// texter is a node that makes a string of its own, as the kernel's __print_…
-// helpers do. Its eval gives unknown.
+// texter is a node that generates text, like the kernel's __print_… helpers. Its eval returns
+// unknown.
 type texter interface {
 	node
 	appendText(dst, raw []byte) []byte
@@ -47,7 +45,7 @@ type constant struct{ v value }
 
 func (n *constant) eval([]byte) value { return n.v }
 
-// fieldNode is REC->name, or with data set __get_dynamic_array(name).
+// fieldNode is REC->name or, if data is set, __get_dynamic_array(name).
 type fieldNode struct {
 	field *ftrace.Field
 	typ   cexpr.Type // of the integer or the elements
@@ -90,7 +88,7 @@ func (n *addressNode) eval(raw []byte) value {
 type lengthNode struct{ field *ftrace.Field }
 
 func (n *lengthNode) eval(raw []byte) value {
-	// The word that says where the array is has the length in its upper half.
+	// The word with the array's position has the length in its upper half.
 	b, _ := n.field.Stored(raw)
 	word, ok := cexpr.Load(b, 4)
 	if !ok {
@@ -111,14 +109,14 @@ func (n *castNode) eval(raw []byte) value {
 		return numberOf(v.number, n.typ)
 	case memory:
 		if !n.typ.Pointer || n.typ.Element == nil {
-			return value{} // an address in the ring buffer, which nobody else knows
+			return value{} // an address in the ring buffer is unknown outside the kernel
 		}
 		v.typ = *n.typ.Element
 	}
 	return v
 }
 
-// indexNode is array[index] or, with index nil, *array.
+// indexNode is array[index] or, if index is nil, *array.
 type indexNode struct{ array, index node }
 
 func (n *indexNode) eval(raw []byte) value {
@@ -130,7 +128,7 @@ func (n *indexNode) eval(raw []byte) value {
 	return numberOf(v, at.typ)
 }
 
-// address is the memory from the element on.
+// address returns the memory from the element on.
 func (n *indexNode) address(raw []byte) value {
 	array, at := n.array.eval(raw), uint64(0)
 	if n.index != nil {
@@ -183,8 +181,7 @@ func boolean(yes, ok bool) value {
 	return numberOf(0, cexpr.Int)
 }
 
-// conditionNode is condition ? yes : no. It is a texter, since either branch
-// may be one.
+// conditionNode is condition ? yes : no. Either branch may be a texter, so it is one, too.
 type conditionNode struct{ condition, yes, no node }
 
 func (n *conditionNode) choose(raw []byte) node {

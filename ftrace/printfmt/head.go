@@ -6,19 +6,19 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 )
 
-// Columns says which columns this kernel's trace has beyond those that all have.
+// Columns says which optional columns this kernel's trace has.
 type Columns struct {
 	MigrateDisable bool // since Linux 5.16
 }
 
-// ParseColumns reads them out of FS.TraceHeader's lines.
+// ParseColumns finds the columns in the lines of ftrace.FS.TraceHeader.
 func ParseColumns(header string) Columns {
 	return Columns{MigrateDisable: strings.Contains(header, "migrate-disable")}
 }
 
-// AppendHead appends what a line of the kernel's trace begins with, up to and
-// including the colon and blank behind the time, for a record that is no user
-// probe's. See AppendLine.
+// AppendHead appends the start of a line of the kernel's trace, up to and including the colon
+// and space after the time. The record must not be a user probe's. See AppendLine for the
+// arguments.
 func AppendHead(dst []byte, comm []byte, tid int, cpu int, nanoseconds uint64, raw []byte) []byte {
 	return appendHead(dst, comm, tid, cpu, nanoseconds, raw, false)
 }
@@ -32,8 +32,8 @@ func appendHead(dst []byte, comm []byte, tid int, cpu int, nanoseconds uint64, r
 	return appendTime(dst, nanoseconds)
 }
 
-// AppendTraceHead is AppendHead for a record of a trace buffer: those of perf have
-// another preemption depth.
+// AppendTraceHead is AppendHead for a record from a trace buffer. perf's records have a
+// different preemption depth.
 func AppendTraceHead(dst []byte, comm []byte, e *ftrace.Entry, columns Columns) []byte {
 	dst = appendTask(dst, comm, e.PID(), e.CPU)
 	var flags, count byte
@@ -42,7 +42,7 @@ func AppendTraceHead(dst []byte, comm []byte, e *ftrace.Entry, columns Columns) 
 	}
 	dst = appendFlags(dst, flags, count)
 	if !columns.MigrateDisable {
-		dst = dst[:len(dst)-1] // the last of them
+		dst = dst[:len(dst)-1] // the last flag
 	}
 	return appendTime(dst, e.Time)
 }

@@ -4,8 +4,7 @@ import "bytes"
 
 const hexDigits = "0123456789abcdef"
 
-// appendHex appends bytes in hexadecimal, with separator between them if it
-// isn't 0.
+// appendHex appends bytes in hexadecimal. If separator is not 0, it is put between them.
 func appendHex(dst, b []byte, separator byte) []byte {
 	for i, c := range b {
 		if i > 0 && separator != 0 {

@@ -4,18 +4,16 @@ import (
 	"strconv"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// AppendLine appends one line of the kernel's trace, without the newline, for a
-// record of format f that p prints: the task, the CPU, its state, the time since
-// boot in seconds, the event and what it says
-// (kernel/trace/trace_output.c, trace_print_context).
+// AppendLine appends one line of the kernel's trace, without the newline: the task, the CPU,
+// its state, the time since boot in seconds, and the event with its text
+// (kernel/trace/trace_output.c, trace_print_context). p must be the Printer of format f.
 //
-// raw is a record as perf delivers it; see appendState for where the kernel's own
-// tracers record another state than perf does. The thread is named by the record
-// itself where tid is not positive, as it is for perf's samples of a thread that
-// is about to end. comm may be empty if nobody knows the name.
+// raw is a record as perf delivers it; see appendState for how its state differs from the
+// kernel's own records. If tid is not positive, the thread is taken from the record: perf's
+// samples of an exiting thread have no tid. comm may be empty if the name is unknown.
 func AppendLine(dst []byte, comm []byte, tid int, cpu int, nanoseconds uint64, raw []byte, f *ftrace.Format, p *Printer) []byte {
 	dst = appendHead(dst, comm, tid, cpu, nanoseconds, raw, p.isUserProbe(raw))
 	if p.kind != printSyscall {
@@ -24,8 +22,8 @@ func AppendLine(dst []byte, comm []byte, tid int, cpu int, nanoseconds uint64, r
 	return p.Append(dst, raw)
 }
 
-// appendTask prints "%16s-%-7d [%03d] ", with the kernel's names for the idle task and
-// for tasks it knows no name of.
+// appendTask prints "%16s-%-7d [%03d] ", with the kernel's placeholders for the idle task and
+// for tasks without a known name.
 func appendTask(dst, comm []byte, tid, cpu int) []byte {
 	switch {
 	case tid == 0:
@@ -43,7 +41,8 @@ func appendTask(dst, comm []byte, tid, cpu int) []byte {
 	return append(dst, "] "...)
 }
 
-// appendTime prints seconds and microseconds, rounded, between a blank and a colon.
+// appendTime prints seconds and microseconds, rounded, with a space before and a colon after
+// them.
 func appendTime(dst []byte, nanoseconds uint64) []byte {
 	usecs := (nanoseconds + 500) / 1000
 	dst = appendDecimal(append(dst, ' '), usecs/1e6, 5, ' ')
@@ -74,15 +73,15 @@ const (
 	migrateDisabledShift = 4
 )
 
-// appendState prints the five characters of irqs off, resched wanted, interrupt
+// appendState prints the five characters for: interrupts off, resched needed, interrupt
 // context, preemption depth, migration disabled (trace_print_lat_fmt).
 //
-// Perf disables preemption before it looks at the depth, so that its records say
-// one more than the kernel's own. On a user probe the kernel's own say yet one
-// less (tracing_gen_ctx_dec): it takes off a level that tracepoints have and
-// user probes have not, which borrows from the bits above and makes all five
-// characters nonsense, DBZff where ..... is meant. We say what trace_pipe says.
-// A kernel that does not count the depth takes nothing off.
+// perf disables preemption before it reads the depth, so its records have one more than the
+// kernel's own. For a user probe, the kernel's own records have one less still
+// (tracing_gen_ctx_dec): the kernel subtracts a level that tracepoints have and user probes do
+// not. The subtraction borrows from the higher bits and makes all five characters nonsense:
+// DBZff instead of ..... We print the same as trace_pipe. A kernel that does not count the
+// depth subtracts nothing.
 func appendState(dst, raw []byte, userProbe bool) []byte {
 	var flags, count byte
 	if len(raw) >= 4 {

@@ -1,8 +1,8 @@
 package printfmt
 
-// appendInteger prints a number as the kernel does (lib/vsprintf.c, number).
-// It differs from C's printf: # gives 0x before a zero too, and a precision
-// does not turn off zero padding.
+// appendInteger prints a number as the kernel does (lib/vsprintf.c, number). There are two
+// differences from C's printf: # writes 0x also before zero, and a precision does not turn off
+// zero padding.
 func (c *conversion) appendInteger(dst []byte, v uint64) []byte {
 	v = c.typ.Convert(v)
 	sign := byte(0)
@@ -69,8 +69,8 @@ func appendRepeated(dst []byte, b byte, n int) []byte {
 	return dst
 }
 
-// appendPadded pads dst from start on to the conversion's width. length is how
-// many characters the kernel counts there.
+// appendPadded pads the text in dst[start:] to the conversion's width. length is the number of
+// characters that the kernel counts there.
 func (c *conversion) appendPadded(dst []byte, start, length int) []byte {
 	spaces := c.width - length
 	if spaces <= 0 {

@@ -4,15 +4,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
-// appendPointer prints %p and its extensions
-// (Documentation/core-api/printk-formats.rst). What lies behind a pointer is
-// printed only where it is in the record: addresses of other kernel memory are
-// printed themselves. The kernel prints plain %p as a hash with a secret of the
-// running system, unless the trace option hash-ptr is off, which is how it is
-// printed here.
+// appendPointer prints %p and its extensions (Documentation/core-api/printk-formats.rst). The
+// pointed-to data is printed only if it is in the record; for other kernel memory the address
+// is printed. Plain %p prints the address, as the kernel does if the trace option hash-ptr is
+// off; otherwise the kernel prints a hash with a secret of the running system.
 func (p *Printer) appendPointer(dst []byte, c *conversion, v value) []byte {
 	if v.kind == memory {
 		start := len(dst)
@@ -21,13 +19,22 @@ func (p *Printer) appendPointer(dst []byte, c *conversion, v value) []byte {
 			dst = append(dst[:start], unknownText...)
 		}
 		if strings.HasPrefix(c.extension, "h") || strings.HasPrefix(c.extension, "b") {
-			return dst // the width is a length
+			return dst // the width is a length, not padding
 		}
 		return c.appendPadded(dst, start, len(dst)-start)
 	}
 	if c.extension != "" && strings.IndexByte("sSfFB", c.extension[0]) >= 0 {
 		start := len(dst)
 		dst = p.appendSymbol(dst, v.number, c.extension[0] != 's' && c.extension[0] != 'f')
+		return c.appendPadded(dst, start, len(dst)-start)
+	}
+	if p.opts.LibTraceEvent {
+		start := len(dst)
+		if v.number == 0 {
+			dst = append(dst, "(nil)"...)
+		} else {
+			dst = strconv.AppendUint(append(dst, "0x"...), v.number, 16)
+		}
 		return c.appendPadded(dst, start, len(dst)-start)
 	}
 	plain := conversion{width: c.width, precision: -1, left: c.left, zero: c.zero, base: 16, typ: cexpr.ULong}
@@ -37,15 +44,17 @@ func (p *Printer) appendPointer(dst []byte, c *conversion, v value) []byte {
 	return plain.appendInteger(dst, v.number)
 }
 
-// appendSymbol prints name+0x1/0x20 [module], without the distance if offset
-// is false, or the address where there is no name
-// (kernel/kallsyms.c, __sprint_symbol).
+// appendSymbol prints name+0x1/0x20 [module], or the address if there is no name
+// (kernel/kallsyms.c, __sprint_symbol). If offset is false, it omits the offset and size.
 func (p *Printer) appendSymbol(dst []byte, addr uint64, offset bool) []byte {
 	if p.opts.KernelSymbol != nil {
 		if name, at, size, module, ok := p.opts.KernelSymbol(addr); ok {
 			dst = append(dst, name...)
 			if offset {
 				dst = strconv.AppendUint(append(dst, "+0x"...), at, 16)
+				if p.opts.LibTraceEvent {
+					return dst
+				}
 				dst = strconv.AppendUint(append(dst, "/0x"...), size, 16)
 			}
 			if module != "" {
@@ -57,8 +66,8 @@ func (p *Printer) appendSymbol(dst []byte, addr uint64, offset bool) []byte {
 	return strconv.AppendUint(append(dst, "0x"...), addr, 16)
 }
 
-// appendMemory prints the bytes that a pointer into the record points at; false
-// if they are too few or nothing is known of the extension.
+// appendMemory prints the bytes that a pointer into the record points at. It returns false if
+// there are too few bytes, or if the extension is unknown.
 func appendMemory(dst []byte, c *conversion, b []byte) ([]byte, bool) {
 	ext := c.extension
 	switch {
@@ -110,8 +119,8 @@ func appendMAC(dst []byte, ext string, b []byte) ([]byte, bool) {
 	return appendHex(dst, mac[:], separator), true
 }
 
-// appendUUID prints a UUID, for the extensions UL and Ul a GUID, whose first
-// three parts are little-endian; B and L in upper case.
+// appendUUID prints a UUID or, for the extensions UL and Ul, a GUID, whose first three parts
+// are little-endian. B and L print upper case.
 func appendUUID(dst []byte, ext string, b []byte) ([]byte, bool) {
 	if len(b) < 16 {
 		return dst, false

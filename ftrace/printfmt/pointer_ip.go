@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
-// appendIP prints I4, I6, I6c, IS and their forms with small i, which have
-// zeros in front and no colons.
+// appendIP prints I4, I6, I6c and IS. The forms with a lower-case i have leading zeros and no
+// colons.
 func appendIP(dst []byte, ext string, b []byte) ([]byte, bool) {
 	if len(ext) < 2 {
 		return dst, false
@@ -64,15 +64,15 @@ func appendIPv6(dst []byte, plain, compressed bool, a [16]byte) []byte {
 		}
 		return dst
 	}
-	// As RFC 5952 says, except that the kernel writes ISATAP addresses
-	// (RFC 5214) with an IPv4 address at the end as well.
+	// As in RFC 5952, but the kernel also writes ISATAP addresses (RFC 5214) with an IPv4
+	// address at the end.
 	if a[8]&^2 == 0 && a[9] == 0 && a[10] == 0x5e && a[11] == 0xfe {
 		return appendISATAP(dst, a)
 	}
 	return netip.AddrFrom16(a).AppendTo(dst)
 }
 
-// appendISATAP writes the first 6 groups compressed and the last two as IPv4.
+// appendISATAP writes the first six groups compressed and the last two as IPv4.
 func appendISATAP(dst []byte, a [16]byte) []byte {
 	longest, at := 1, -1
 	for i := 0; i < 6; i++ {
@@ -98,8 +98,8 @@ func appendISATAP(dst []byte, a [16]byte) []byte {
 	return appendIPv4(dst, false, "", [4]byte(a[12:]))
 }
 
-// appendSockaddr prints a struct sockaddr_in or sockaddr_in6: with p its port,
-// with f and s an IPv6 address's flow and scope.
+// appendSockaddr prints a struct sockaddr_in or sockaddr_in6. The option p adds the port; f and
+// s add an IPv6 address's flow and scope.
 func appendSockaddr(dst []byte, plain bool, options string, b []byte) ([]byte, bool) {
 	family, ok := cexpr.Load(b, 2)
 	switch {

@@ -6,59 +6,62 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
-// Options is what a Printer may ask beyond the record.
+// Options has functions for data that is not in the record. Each may be nil.
 type Options struct {
-	// KernelSymbol names the kernel function that holds addr, for %pS and its
-	// like: the function, the distance from its start, its size and its module
-	// ("" for the kernel itself). Without it addresses are printed, as the
-	// kernel does with those it has no name for.
+	// KernelSymbol returns the kernel function that contains addr, for %pS and its variants:
+	// its name, the offset of addr in it, its size, and its module ("" for the kernel itself).
+	// If it is nil or returns false, the address is printed, as the kernel does.
 	KernelSymbol func(addr uint64) (name string, offset, size uint64, module string, ok bool)
-	// KernelString is the text at an address in the kernel's memory, for the
-	// few events that record no more than its address. FS.KernelStrings knows
-	// some. Without it the address is printed.
+	// KernelString returns the text at an address in the kernel's memory. A few events record
+	// only that address. FS.KernelStrings has some of the texts. If it is nil, the address is
+	// printed.
 	KernelString func(addr uint64) (text string, ok bool)
-	// Constant is the value of an enumerator of the kernel's source, which some
-	// print formats name. ReadConstants gives those of the running kernel.
-	// Without it what they stand for is printed as a number.
+	// Constant returns the value of an enumerator of the kernel's source, which some print
+	// formats use by name. ReadConstants has those of the running kernel. If it is nil, such
+	// values are printed as numbers.
 	Constant func(name string) (value int64, ok bool)
+	// LibTraceEvent prints events as perf script and trace-cmd do, with the library of that name.
+	// Pointers are 0x… or (nil), and functions have no sizes. Probes and system calls are printed
+	// by their print formats.
+	LibTraceEvent bool
 }
 
-// unknownText stands for what the kernel calculates from its own variables,
-// which are in no record.
+// unknownText is printed for values that the kernel calculates from its own variables, which
+// are in no record.
 const unknownText = "?"
 
-// Printer prints the records of one event as the kernel does. Several
-// goroutines may use it if they may use the functions in its options.
+// Printer prints the records of one event as the kernel does. Several goroutines may use it if
+// they may call the functions in its options.
 type Printer struct {
 	format   *ftrace.Format
 	opts     Options
 	kind     printKind
 	pieces   []piece
-	place    *ftrace.Field // of a probe: where it is
-	retPlace *ftrace.Field // where the function returns to, nil for a probe that is not on a return
+	place    *ftrace.Field // of a probe: the field with its address
+	retPlace *ftrace.Field // the return address of a return probe, else nil
 	fallback error
 }
 
-// printKind tells which of the kernel's printers an event has.
+// printKind says how the kernel prints an event.
 type printKind uint8
 
 const (
-	printFormat printKind = iota // the print format
+	printFormat printKind = iota // by its print format
 	printProbe                   // user and kernel probes
 	printSyscall
-	printList // name=value, of ours, where the print format can't be followed
+	printList // our own name=value list, if the print format is not supported
 )
 
-// maxRecord bounds what a record may hold, in bytes: the ring buffers of both perf
-// and ftrace hold none of 64 KiB.
+// maxRecord limits the offsets and sizes of fields, in bytes: neither perf's nor ftrace's ring
+// buffers can hold a record of 64 KiB.
 const maxRecord = 1 << 16
 
-// New compiles the event's print format. What is not understood of it does not
-// fail: the printer then lists the fields, and Fallback says why. The error is a
-// *ftrace.FormatError if a field lies outside of any record.
+// New compiles the event's print format. If it is not supported, the printer lists the fields
+// instead, and Fallback returns the reason. The error is a *ftrace.FormatError if a field is
+// outside any possible record.
 func New(f *ftrace.Format, opts Options) (*Printer, error) {
 	for _, field := range f.Fields {
 		if field.Offset < 0 || field.Size < 0 || field.Offset > maxRecord || field.Size > maxRecord {
@@ -66,19 +69,21 @@ func New(f *ftrace.Format, opts Options) (*Printer, error) {
 		}
 	}
 	p := &Printer{format: f, opts: opts}
-	if p.syscall() {
+	if !opts.LibTraceEvent && p.syscall() {
 		return p, nil
 	}
 	if p.fallback = p.compile(); p.fallback != nil {
 		p.kind, p.pieces = printList, nil
 		return p, nil
 	}
-	p.probe()
+	if !opts.LibTraceEvent {
+		p.probe()
+	}
 	return p, nil
 }
 
-// Fallback says why the printer lists fields instead of following the event's
-// print format; nil if it doesn't.
+// Fallback returns the reason why the printer lists fields instead of using the event's print
+// format, or nil if it uses the format.
 func (p *Printer) Fallback() error {
 	if p.fallback == nil {
 		return nil
@@ -86,7 +91,6 @@ func (p *Printer) Fallback() error {
 	return fmt.Errorf("print format of %s:%s: %w", p.format.System, p.format.Name, p.fallback)
 }
 
-// compile turns the print format in pieces.
 func (p *Printer) compile() error {
 	format, rest, ok := cutFormatString(p.format.PrintFmt)
 	if !ok {
@@ -114,7 +118,7 @@ func (p *Printer) compile() error {
 			*arg, args = args[0], args[1:]
 		}
 		if n, ok := pieces[i].arg.(*fieldNode); ok && n.field.SignBits > 0 && pieces[i].base == 10 {
-			pieces[i].typ.Signed = true // the kernel has it printed without its sign
+			pieces[i].typ.Signed = true // in the kernel's print format it is unsigned
 		}
 	}
 	if len(args) > 0 {
@@ -124,7 +128,7 @@ func (p *Printer) compile() error {
 	return nil
 }
 
-// compileArguments compiles what follows the format string.
+// compileArguments compiles the arguments after the format string.
 func (p *Printer) compileArguments(text string) ([]node, error) {
 	if text == "" {
 		return nil, nil
@@ -148,10 +152,9 @@ func (p *Printer) compileArguments(text string) ([]node, error) {
 	return nodes, nil
 }
 
-// cutFormatString splits a print format after its string constants, and undoes
-// their escapes. The format string of most events is put in quotes as it is, so
-// that a quote may stand in it unescaped: it ends the string only before a
-// comma, a blank and another string, or nothing.
+// cutFormatString splits a print format after its string constants and resolves their escapes.
+// Most events put their format string in quotes without escaping. So a quote ends the string
+// only before a comma, before a space and another string, or at the end.
 func cutFormatString(text string) (format, rest string, ok bool) {
 	rest = strings.TrimSpace(text)
 	var b strings.Builder
@@ -177,10 +180,9 @@ func cutFormatString(text string) (format, rest string, ok bool) {
 	return b.String(), rest, ok
 }
 
-// Append appends what follows "name: " in the kernel's trace for the record, of
-// a system call all that follows the time. Text of targets in it is escaped:
-// control characters and bytes that are no UTF-8 become \n, \t, \r or \xNN. What
-// the record does not tell is a question mark.
+// Append appends the text after "name: " in the kernel's trace or, for a system call, the text
+// after the time. Text from targets is escaped: control characters and invalid UTF-8 become \n,
+// \t, \r or \xNN. Values that are not in the record become a question mark.
 func (p *Printer) Append(dst, raw []byte) []byte {
 	switch p.kind {
 	case printList:

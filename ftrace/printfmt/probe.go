@@ -5,13 +5,12 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// probe takes the printer of a probe's event for what it is. The kernel does not
-// follow the print formats of probes, which it makes for others: it prints the
-// place as 0xADDRESS or as a symbol, and (fault) for a string that it could not
-// read (kernel/trace/trace_uprobe.c, print_uprobe_event; trace_kprobe.c;
+// probe sets up the printer if the event is a probe. The kernel does not use the print formats
+// of probes itself. It prints the place as 0xADDRESS or as a symbol, and (fault) for a string
+// that it could not read (kernel/trace/trace_uprobe.c, print_uprobe_event; trace_kprobe.c;
 // trace_probe.c).
 func (p *Printer) probe() {
 	places := 1
@@ -43,8 +42,8 @@ func (p *Printer) probe() {
 	}
 }
 
-// isUserProbe tells user probes from kernel probes, whose records have the same
-// fields, by the half of the address space that they are in.
+// isUserProbe reports whether the record is a user probe's. Kernel probes have the same fields,
+// but addresses in the other half of the address space.
 func (p *Printer) isUserProbe(raw []byte) bool {
 	if p.kind != printProbe {
 		return false
@@ -53,8 +52,8 @@ func (p *Printer) isUserProbe(raw []byte) bool {
 	return ok && int64(addr) >= 0
 }
 
-// appendProbe prints the place of a probe up to the closing parenthesis, which
-// the first piece starts with.
+// appendProbe prints the place of a probe, without the closing parenthesis, which starts the
+// first piece.
 func (p *Printer) appendProbe(dst, raw []byte) []byte {
 	dst = append(dst, '(')
 	if p.retPlace == nil {
@@ -65,8 +64,7 @@ func (p *Printer) appendProbe(dst, raw []byte) []byte {
 	return p.appendPlace(dst, raw, p.place, false)
 }
 
-// appendPlace prints an address: of the kernel's half of the address space,
-// which kernel probes have, by its symbol.
+// appendPlace prints an address. If it is in the kernel's half, it prints the symbol.
 func (p *Printer) appendPlace(dst, raw []byte, field *ftrace.Field, offset bool) []byte {
 	addr, ok := field.Uint(raw)
 	switch {
@@ -78,12 +76,12 @@ func (p *Printer) appendPlace(dst, raw []byte, field *ftrace.Field, offset bool)
 	return strconv.AppendUint(append(dst, "0x"...), addr, 16)
 }
 
-// ProbeTextLate is the name of a field of one byte, which no kernel has: if it is not zero, the
-// text of a probe's argument was read later than the hit. Its line then has a tilde before the
-// text.
+// ProbeTextLate returns the name of a one-byte field that a caller may add; no kernel has it.
+// If it is not zero, the text of a probe's argument was read later than the hit, and a tilde is
+// printed before the text.
 func ProbeTextLate(argument string) string { return "__" + argument + "_late" }
 
-// appendProbeString prints a string that a probe fetched, or that was read for it.
+// appendProbeString prints a string of a probe, fetched by the kernel or read later.
 func (p *Printer) appendProbeString(dst, raw []byte, piece *piece) []byte {
 	v := piece.arg.eval(raw)
 	switch {

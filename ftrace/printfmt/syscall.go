@@ -5,38 +5,38 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/cexpr"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// SyscallText is the name of the field that has the text which a parameter of
-// a system call points to, in the formats of events sys_enter_* since Linux 6.19.
+// SyscallText returns the name of the field with the text that a system call's parameter points
+// to. The formats of events sys_enter_* have such fields since Linux 6.19.
 func SyscallText(parameter string) string { return "__" + parameter + "_val" }
 
-// SyscallTextCut tells whether a text that a record has of a system call may be the beginning of a
-// longer one. Linux records 63 bytes if tracefs's file syscall_user_buf_size does not say
-// otherwise, of which three dots are the last.
+// SyscallTextCut reports whether a recorded text of a system call may be cut. By default Linux
+// records 63 bytes, and ends a longer text with three dots. tracefs's file
+// syscall_user_buf_size changes the limit.
 func SyscallTextCut(text []byte) bool {
 	const leastCut = 32
 	text = bytes.TrimRight(text, "\x00")
 	return len(text) >= leastCut && bytes.HasSuffix(text, []byte("..."))
 }
 
-// SyscallTextLate is the name of a field of one byte, which no kernel has: if
-// it is not zero, the text of the parameter was read later than the event, when
-// it may have been another one. Its line then has a tilde before the text.
+// SyscallTextLate returns the name of a one-byte field that a caller may add; no kernel has it.
+// If it is not zero, the text of the parameter was read later than the event and may have
+// changed. Then a tilde is printed before the text.
 func SyscallTextLate(parameter string) string { return "__" + parameter + "_late" }
 
-// syscall makes the printer of a system call's event, whose print format the
-// kernel does not follow either (kernel/trace/trace_syscalls.c). It prints
+// syscall sets up the printer if the event is a system call's. The kernel does not use the
+// print format of such an event itself (kernel/trace/trace_syscalls.c). It prints
 //
 //	sys_openat(dfd: 0xffffff9c, filename: 0x7f…, flags: 0x80000, mode: 0)
 //	sys_openat -> 0x3
 //
-// without the name of the event before it. Where the record has the text behind
-// a pointer, it follows the pointer in quotes. There we differ from the kernel
-// in two things: openat's parameters look as those of all others do, and the
-// bytes of a buffer are text with escapes and not hexadecimal numbers.
+// without the name of the event before it. If the record has the text that a pointer points to,
+// the text follows the pointer in quotes. Here are two differences from the kernel: openat's
+// parameters are printed like those of all other calls, and the bytes of a buffer are printed
+// as escaped text, not in hexadecimal.
 func (p *Printer) syscall() bool {
 	if p.format.System != "syscalls" {
 		return false
@@ -79,8 +79,8 @@ func (p *Printer) syscall() bool {
 	return true
 }
 
-// arguments are the fields of the parameters: not the number of the call, which
-// is the first field of the event's own, nor the texts behind pointers.
+// arguments returns the fields of the parameters. It skips the number of the call, which is the
+// event's first own field, and the texts.
 func (p *Printer) arguments() []*ftrace.Field {
 	const number = 8 // offset
 	var args []*ftrace.Field
@@ -98,10 +98,10 @@ func (p *Printer) arguments() []*ftrace.Field {
 	return args
 }
 
-// isVector tells whether a parameter points to pointers to text.
+// isVector reports whether a parameter points to an array of strings.
 func isVector(f *ftrace.Field) bool { return strings.Contains(f.Type, "char *const *") }
 
-// wordPiece prints a field of 8 bytes in hexadecimal, whatever its type says.
+// wordPiece prints a field of 8 bytes in hexadecimal, regardless of its type.
 func wordPiece(literal string, f *ftrace.Field) piece {
 	return piece{
 		literal:    literal,
@@ -110,13 +110,13 @@ func wordPiece(literal string, f *ftrace.Field) piece {
 	}
 }
 
-// syscallText prints the text behind a pointer, and what stands before it.
+// syscallText prints the text that a pointer points to, and the characters before it.
 type syscallText struct {
 	text   *ftrace.Field
 	late   *ftrace.Field // nil if it is never late
-	list   bool          // several texts, each with a zero at its end
-	count  *ftrace.Field // of bytes, where it is no text that ends with a zero but a buffer
-	always bool          // quotes even around nothing, as the kernel prints what it could not read
+	list   bool          // several texts, each with a NUL byte at its end
+	count  *ftrace.Field // number of bytes, if it is a buffer and not a text that ends with a NUL byte
+	always bool          // print quotes even if empty, as the kernel does for text that it could not read
 }
 
 func (n *syscallText) eval([]byte) value { return value{} }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
 // tableEntry is one { mask, "name" } of __print_flags or __print_symbolic.
@@ -13,8 +13,8 @@ type tableEntry struct {
 	name string
 }
 
-// entries compiles {mask, "name"}, …. An entry whose mask nobody can tell is left
-// out, so that its bits are printed as a number.
+// entries compiles {mask, "name"}, …. If a mask is unknown, the entry is left out, so that its
+// bits are printed as a number.
 func (c *compiler) entries(list []cexpr.Expr) (table []tableEntry, err error) {
 	c.table = true
 	defer func() { c.table = false }()
@@ -24,7 +24,7 @@ func (c *compiler) entries(list []cexpr.Expr) (table []tableEntry, err error) {
 			return nil, errors.New("a table's entry is {VALUE, NAME}")
 		}
 		if len(entry.Args) == 0 {
-			continue // which the kernel's tables end with
+			continue // the kernel's tables end with such an entry
 		}
 		nodes, err := c.nodes(entry.Args...)
 		if err != nil {
@@ -66,8 +66,8 @@ func (c *compiler) symbolic(x *cexpr.Call) (node, error) {
 	return &symbolicNode{arg: arg, table: table}, err
 }
 
-// flagsNode names the bits of a number, and what remains in hexadecimal
-// (trace_print_flags_seq). A mask of several bits counts if all are set.
+// flagsNode prints the names of the bits of a number, and the remaining bits in hexadecimal
+// (trace_print_flags_seq). A mask of several bits matches if all are set.
 type flagsNode struct {
 	arg       node
 	delimiter string
@@ -105,11 +105,11 @@ func (n *flagsNode) appendText(dst, raw []byte) []byte {
 	return dst
 }
 
-// symbolicNode names a number (trace_print_symbols_seq).
+// symbolicNode prints the name of a number (trace_print_symbols_seq).
 type symbolicNode struct {
 	arg   node
 	table []tableEntry
-	other string // for numbers without a name; "" prints them
+	other string // for numbers without a name; if "", the number is printed
 }
 
 func (*symbolicNode) eval([]byte) value { return value{} }

@@ -5,11 +5,10 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
 )
 
-// conversion is what one % of a format string asks for (lib/vsprintf.c,
-// format_decode).
+// conversion is one % conversion of a format string (lib/vsprintf.c, format_decode).
 type conversion struct {
 	verb      byte // d (all integers), c, s, p
 	width     int  // -1: none
@@ -22,26 +21,25 @@ type conversion struct {
 	base      uint64
 	upper     bool
 	typ       cexpr.Type // of an integer
-	extension string     // letters and digits behind %p
+	extension string     // letters and digits after %p
 }
 
-// maxWidth bounds widths and precisions: no line of the kernel's trace is
-// longer than a page.
+// maxWidth limits widths and precisions: no line of the kernel's trace is longer than a page.
 const maxWidth = 4096
 
-// piece is a literal text and then, unless verb is 0, one conversion.
+// piece is a literal text, followed by one conversion unless verb is 0.
 type piece struct {
 	literal string
 	conversion
-	widthArg, precisionArg node // of *
+	widthArg, precisionArg node // arguments for *
 	arg                    node
 	probeString            bool          // text that a probe fetched: quoted, and "(fault)" if it could not
-	late                   *ftrace.Field // of a probeString: see ProbeTextLate; nil if it never is
-	syscallArg             bool          // without 0x where that makes no difference
+	late                   *ftrace.Field // for a probeString: see ProbeTextLate; nil if the field does not exist
+	syscallArg             bool          // omit 0x if the value is below 10
 }
 
-// splitFormat cuts a format string in pieces. Their args are not set, but a *
-// leaves a node to be replaced.
+// splitFormat splits a format string into pieces. It does not set their arguments; for a * it
+// leaves a placeholder node.
 func splitFormat(format string) ([]piece, error) {
 	var pieces []piece
 	literal := ""
@@ -69,7 +67,7 @@ func splitFormat(format string) ([]piece, error) {
 	return pieces, nil
 }
 
-// parseConversion reads what follows a %, and says how long it is.
+// parseConversion parses the conversion after a % and returns its length.
 func parseConversion(s string) (p piece, n int, err error) {
 	p.width, p.precision = -1, -1
 	for ; n < len(s) && p.flag(s[n]); n++ {
@@ -126,7 +124,7 @@ func (c *conversion) flag(b byte) bool {
 	return true
 }
 
-// parseCount reads a width or precision: digits, or * for an argument.
+// parseCount parses a width or precision: digits, or * for an argument.
 func parseCount(s string, n int) (count int, arg node, end int) {
 	if n < len(s) && s[n] == '*' {
 		return -1, &unknownNode, n + 1

@@ -4,15 +4,15 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/probe/pair"
 	"github.com/ringtap/ringtap/kprobe"
 )
 
-// ErrNoReturns says that the end of calls can't be seen.
+// ErrNoReturns is returned when the end of calls can't be probed.
 var ErrNoReturns = errors.New("its calls cannot be timed: it has no return that can be probed")
 
-// kernelCalls attaches to the entries and the returns of kernel functions, which are
-// the same places.
+// kernelCalls attaches to the entries and the returns of kernel functions. Both kinds of probe
+// have the same address.
 func (s *Set) kernelCalls(spec *Spec) error {
 	entry, err := s.resolveKernel("p:" + spec.Probe)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Set) kernelCalls(spec *Spec) error {
 	return nil
 }
 
-// onlyEntered makes calls mere hits, where returns can't be probed.
+// onlyEntered turns calls into plain hits, because returns can't be probed.
 func (s *Set) onlyEntered(entry *kprobe.Plan, why error) {
 	s.why = why.Error()
 	for i := range s.Sources {
@@ -61,7 +61,7 @@ func (s *Set) onlyEntered(entry *kprobe.Plan, why error) {
 	}
 }
 
-// number is the number of a function, by which its calls are told from others'.
+// number returns a function's index in Functions. It identifies the function's calls.
 func (s *Set) number(function string) int {
 	n, known := s.numbers[function]
 	if !known {
@@ -75,8 +75,8 @@ func (s *Set) number(function string) int {
 	return n
 }
 
-// noteUntimed notes which functions' calls are counted, or left out, without their
-// time.
+// noteUntimed adds notes about functions whose calls are counted without their time, or left
+// out.
 func (s *Set) noteUntimed() {
 	what, why := "is left out", ErrNoReturns.Error()
 	if s.options.Calls == AllCalls {

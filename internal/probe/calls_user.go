@@ -3,17 +3,16 @@ package probe
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/arch"
 	"github.com/ringtap/ringtap/symbols"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// userCalls attaches to the entries and the returns of user functions. A function
-// that several files have is the same one.
+// userCalls attaches to the entries and the returns of user functions. Functions with the same
+// name in several files count as one.
 func (s *Set) userCalls(spec *Spec) error {
 	d, err := uprobe.Parse("p:" + spec.Probe)
 	if err != nil {
@@ -26,7 +25,7 @@ func (s *Set) userCalls(spec *Spec) error {
 	return nil
 }
 
-// userCallsOf does so in the file that a process sees.
+// userCallsOf does that for the file as seen by process pid.
 func (s *Set) userCallsOf(spec *Spec, d *uprobe.Definition, pid int) error {
 	entry, err := s.resolveUser(d, pid, s.options.Limit)
 	if err != nil {
@@ -97,12 +96,12 @@ func (s *Set) userCallsOf(spec *Spec, d *uprobe.Definition, pid int) error {
 	return nil
 }
 
-// returnsPerFunction is how many returns each function of a pattern may have that
-// are probed one by one.
+// returnsPerFunction multiplies the limit on places for returns: a function may have that many
+// return instructions on average.
 const returnsPerFunction = 20
 
-// userReturns finds the returns of functions, but of those whose calls may only be
-// counted.
+// userReturns finds the returns of functions. With AllCalls it leaves out functions whose
+// returns can't be probed safely; their calls are only counted.
 func (s *Set) userReturns(spec *Spec, pid int) (*uprobe.Plan, error) {
 	d, err := uprobe.Parse("r:" + spec.Probe)
 	if err != nil {
@@ -112,7 +111,7 @@ func (s *Set) userReturns(spec *Spec, pid int) (*uprobe.Plan, error) {
 	leave, err := s.resolveUser(d, pid, s.options.Limit*returnsPerFunction)
 	all := s.options.Calls == AllCalls
 	if all {
-		s.Notes = notes // most are the same
+		s.Notes = notes // most notes repeat those of the entries
 	}
 	var place *uprobe.PlaceError
 	if all && errors.As(err, &place) {
@@ -134,18 +133,18 @@ func (s *Set) userReturns(spec *Spec, pid int) (*uprobe.Plan, error) {
 // returnAddress is a field that only return probes have.
 const returnAddress = "__probe_ret_ip"
 
-// sharePlaces has the kernel's return probes at the very instructions of the entry
-// probes, so that a call traps there once for both. On amd64 that is where the
-// entry probe was moved to, if it was: the return address is still on top of the
-// stack there. On arm64 it is in a register, which the function may have signed
-// by then (paciasp), so that the entry probe goes back to the first instruction.
+// sharePlaces puts the kernel's return probes on the same instructions as the entry probes, so
+// that a call traps there only once. On amd64 that is the place to which the entry probe may
+// have been moved: the return address is still on top of the stack there. On arm64 the return
+// address is in a register, which the function may have signed by then (paciasp). So there the
+// entry probe goes back to the first instruction.
 func sharePlaces(entry, leave []uprobe.Site) {
 	for i := range leave {
 		for j := range entry {
 			if !leave[i].Return || entry[j].Symbol != leave[i].Symbol || entry[j].Offset-entry[j].Moved != leave[i].Offset {
 				continue
 			}
-			if runtime.GOARCH == "amd64" && entry[j].Entry {
+			if arch.Here == arch.AMD64 && entry[j].Entry {
 				leave[i].Offset = entry[j].Offset
 			} else {
 				entry[j].Offset, entry[j].Moved = leave[i].Offset, 0
@@ -155,13 +154,11 @@ func sharePlaces(entry, leave []uprobe.Site) {
 	}
 }
 
-// goroutineStackEnd is the name of the field that has the upper end of the
-// goroutine's stack.
+// goroutineStackEnd is the name of the field with the upper end of the goroutine's stack.
 const goroutineStackEnd = "stack_hi"
 
-// goroutineStack fetches the upper end of the goroutine's stack: g.stack.hi, the
-// second word of g since Go 1.4 (runtime/runtime2.go: "offset known to the
-// linker").
+// goroutineStack fetches the upper end of the goroutine's stack: g.stack.hi, the second word of
+// g since Go 1.4 (runtime/runtime2.go: "offset known to the linker").
 func goroutineStack() []ftrace.FetchArg {
-	return []ftrace.FetchArg{{Name: goroutineStackEnd, Fetch: "+8(" + pair.GoroutineRegister + ")", Type: "u64"}}
+	return []ftrace.FetchArg{{Name: goroutineStackEnd, Fetch: "+8(%" + arch.Here.Goroutine.Name + ")", Type: "u64"}}
 }

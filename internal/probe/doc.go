@@ -1,4 +1,4 @@
-// Package probe attaches to what a spec names and returns the sources of its records.
+// Package probe attaches to the code that a spec names and returns the sources of its records.
 //
 //	text → Parse → Spec → Open → Set: Sources, Notes ─→ perf session
 //	                       │
@@ -6,10 +6,10 @@
 //	  kprobe ──────────────┤ functions of the kernel
 //	  ftrace ──────────────┘ tracepoints, and the formats of all records
 //
-// A Source is one perf event with what its reader must know: the fields of its
-// records, the kernel's filter, what each sample must carry, and which place or
-// function a hit is of. The package does not know what reads the sources.
+// A Source is one perf event with everything its reader must know: the fields of its records,
+// the kernel's filter, what each sample must carry, and the place or function of a hit. The
+// package does not know who reads the sources.
 //
-// Open traces nothing. Tracing begins when a perf session (package perfevent) opens the
+// Open traces nothing. Tracing starts when a perf session (package perfevent) opens the
 // sources' events. Close the Set after the session.
 package probe

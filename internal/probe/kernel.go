@@ -22,7 +22,7 @@ func (s *Set) kernelHits(spec *Spec) error {
 	return nil
 }
 
-// resolveKernel finds the places that a definition means.
+// resolveKernel finds the places for a definition.
 func (s *Set) resolveKernel(text string) (*kprobe.Plan, error) {
 	d, err := kprobe.Parse(text)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Set) resolveKernel(text string) (*kprobe.Plan, error) {
 	return plan, nil
 }
 
-// attachKernel makes sources of the sites of a plan, and returns them.
+// attachKernel adds sources for the sites of a plan, and returns them.
 func (s *Set) attachKernel(plan *kprobe.Plan, share bool) ([]Source, error) {
 	a, err := kprobe.Attach(plan, kprobe.AttachOptions{Target: s.options.Target, Filter: s.options.Filter, PerSampling: s.perSampling(),
 		Merge: share, UserStacks: s.options.UserStacks, Method: s.options.Method, Logger: s.options.Logger})

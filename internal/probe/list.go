@@ -8,16 +8,16 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/text/escape"
+	"github.com/ringtap/ringtap/internal/text/match"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/symbols"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// KernelFunctions returns the names of the kernel's functions that can be probed and
-// match a pattern. The error says why there are none, or why none can be probed; notes
-// are as in Set.
+// KernelFunctions returns the names of the kernel's functions that match a pattern and can be
+// probed. The error says why there are none, or why none can be probed. notes are like
+// Set.Notes.
 func KernelFunctions(pattern string) (found, notes []string, err error) {
 	set, err := open(Options{Limit: math.MaxInt, Target: perfevent.System(), PMU: true}, func(s *Set) error {
 		plan, err := s.resolveKernel("p:" + pattern)
@@ -35,11 +35,11 @@ func KernelFunctions(pattern string) (found, notes []string, err error) {
 	return found, set.Notes, errors.Join(err, set.Close())
 }
 
-// UserFunctions returns what can be probed in a target as a process sees it (0: this one)
-// and is wanted by names.Search: functions, with demangle as the source has them, and then
-// definitions of USDT probes with the types of their arguments.
+// UserFunctions returns the functions of a target that match pattern (see match.Search), and
+// then definitions of its USDT probes with their arguments' types. The target is as process pid
+// sees it; 0 is this process. With demangle, functions have their source names.
 func UserFunctions(target, pattern string, demangle bool, pid int, logger *slog.Logger) (found, notes []string, err error) {
-	wanted, err := names.Search(pattern)
+	wanted, err := match.Search(pattern)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,9 +76,9 @@ func UserFunctions(target, pattern string, demangle bool, pid int, logger *slog.
 	return nil, notes, fmt.Errorf("%s has no symbols (it is stripped): only addresses of it can be probed, p:%s:0xOFFSET", escape.Text(path), target)
 }
 
-// Tracepoints returns the tracepoints that names.Search wants.
+// Tracepoints returns the tracepoints that match pattern: see match.Search.
 func Tracepoints(pattern string) (found []string, err error) {
-	wanted, err := names.Search(pattern)
+	wanted, err := match.Search(pattern)
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,10 @@ package probe
 
 import "github.com/ringtap/ringtap/symbols"
 
-// Names returns the Functions as people know them: C++ and Rust functions as in stacks (ns::f), or
-// with the types of their parameters if the set has several functions of that name.
+// Names returns readable names of the Functions. C++ and Rust functions appear as in stacks
+// (ns::f). If several functions of the set have the same name, it includes the parameter types.
 func (s *Set) Names() []string {
-	raw := make(map[string]string) // by name, the function that has it; "" if several have
+	raw := make(map[string]string) // by name: the function with that name; "" if several have it
 	names := make([]string, len(s.Functions))
 	for i, function := range s.Functions {
 		names[i] = symbols.Demangle(function)

@@ -13,97 +13,97 @@ import (
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// Calls says whether calls are seen from their entry to their return.
+// Calls says whether calls are traced from their entry to their return.
 type Calls uint8
 
 // The kinds of calls.
 const (
 	// NoCalls attaches to the places that the spec names.
 	NoCalls Calls = iota
-	// TimedCalls attaches to the entries and the returns of functions, and tells
-	// functions apart. It leaves out functions whose returns can't be probed.
+	// TimedCalls attaches to the entries and the returns of functions, and keeps functions
+	// apart. It leaves out functions whose returns can't be probed.
 	TimedCalls
-	// AllCalls does so too, but functions share an event if there are many, and
-	// those whose returns can't be probed are hit at their entry.
+	// AllCalls does the same, but many functions share an event. Functions whose returns can't
+	// be probed are only hit at their entry.
 	AllCalls
 )
 
-// Sharing says which places share an event, if their records have the same fields. An
-// event takes the kernel long to open and to close, at however many places it is.
+// Sharing says which places share an event, if their records have the same fields. The kernel
+// takes long to open and close an event, no matter how many places it has.
 type Sharing uint8
 
-// The kinds of sharing. They do not matter to calls.
+// The kinds of sharing. They do not apply to calls.
 const (
-	ShareMany Sharing = iota // those of more than manyPlaces
+	ShareMany Sharing = iota // share if there are more than manyPlaces
 	ShareAll
 	ShareNone
 )
 
-// manyPlaces is from how many places on they share an event.
+// manyPlaces is the largest number of places that get one event each.
 const manyPlaces = 8
 
-// Options say what the sources of a spec are for.
+// Options configure Open.
 type Options struct {
 	Target perfevent.Target // what the perf session will watch
-	View   View             // how files are found
-	Filter string           // over the fields of the events, for the kernel; "" for none
-	Limit  int              // the most places that a pattern may stand for; 0 is the default of uprobe and kprobe
+	View   View             // the processes whose view of files is used
+	Filter string           // for the kernel, over the fields of the events; "" for none
+	Limit  int              // maximum number of places for a pattern; 0 is the default of uprobe and kprobe
 	Exact  bool             // see uprobe.Options
 	Force  bool             // see kprobe.Options
-	Method kprobe.Method    // how the kernel's functions are probed
-	// UserStacks says that user stacks will be asked for: see kprobe.AttachOptions.
+	Method kprobe.Method    // how kernel functions are probed
+	// UserStacks is set if samples will have user stacks: see kprobe.AttachOptions.
 	UserStacks bool
-	// PMU lets perf's own events stand in for those of tracefs, where they serve as
-	// well: see uprobe.AttachOptions.PerSampling.
+	// PMU allows perf's own events instead of those of tracefs, if they serve as well: see
+	// uprobe.AttachOptions.PerSampling.
 	PMU     bool
 	Sharing Sharing
 	Calls   Calls
-	// Values says that the spec's only argument is what matters: see Set.Value. It
-	// has a sign unless its type says otherwise, so that errors are below zero.
+	// Values is set if the value of the spec's only argument matters: see Set.Value. The
+	// argument is signed unless its type says otherwise, so that errors are negative.
 	Values bool
-	// Counts says that the events are counted and not sampled.
+	// Counts is set if the events are counted and not sampled.
 	Counts bool
-	Logger *slog.Logger // nil discards
+	Logger *slog.Logger // nil discards messages
 }
 
-// Set is a spec that is attached.
+// Set is the result of attaching to one or more specs.
 type Set struct {
 	Sources []Source
-	// Functions are the names of functions, marks or tracepoints: of calls those
-	// that are told apart, else one for each place.
+	// Functions are the names of functions, marks or tracepoints. For calls there is one for
+	// each function; otherwise one for each place.
 	Functions []string
-	// Notes are sentences that the user should read: what was understood
-	// differently from what the spec may have meant, or can't be seen.
+	// Notes are sentences for the user: what can't be traced, or what was understood
+	// differently from what the spec may have meant.
 	Notes []string
-	// Value is the field that has the argument, with Options.Values.
+	// Value is the field with the argument, with Options.Values.
 	Value string
-	// AtEntry says that at each place that is hit or entered the function's frame
-	// is not set up yet: see uprobe.Site.Entry.
+	// AtEntry is true if at all places that are hit or entered the function's frame is not set
+	// up yet: see uprobe.Site.Entry.
 	AtEntry bool
-	// Definition is what was found, as perf-tools shows it: see uprobe.Plan.String.
+	// Definition is the resolved definition in perf-tools' form: see uprobe.Plan.String.
 	Definition string
-	// Placement has a line for each place in user code: where it is, and why there.
+	// Placement has a line for each place in user code: its address, and why it is there.
 	Placement []string
 
 	options Options
 	kprobes []*kprobe.Attachment
-	hits    func() ([]uint64, error) // of each place; nil unless places share an event
-	places  []uint64                 // where these are
-	numbers map[string]int           // of functions that are told apart, in Functions
-	untimed []string                 // functions whose returns can't be seen
-	why     string                   // of all of these; "" for the usual reason
+	hits    func() ([]uint64, error) // of each place; nil if no places share an event
+	places  []uint64                 // addresses or file offsets of the places that hits counts
+	numbers map[string]int           // indexes in Functions, by name
+	untimed []string                 // functions whose returns can't be probed
+	why     string                   // why they can't be probed; "" for the usual reason
 	closers []func() error
 }
 
-// Open attaches to what a spec names. The caller closes the Set, after the perf
+// Open attaches to the places that a spec names. The caller must close the Set, after the perf
 // session that opens its sources.
 //
-// The Set is never nil. After an error it is closed, and its Notes are those up to
-// there. The error is one of Resolve or Attach of packages uprobe and kprobe, a
-// *TracepointError, or ErrNoReturns.
+// The Set is never nil. After an error it is closed; its Notes are those added before. The
+// error is one from Resolve or Attach of packages uprobe and kprobe, a *TracepointError, or
+// ErrNoReturns.
 func Open(spec *Spec, o Options) (*Set, error) { return OpenAll([]*Spec{spec}, o) }
 
-// OpenAll attaches to what several specs name, as one Set. See Open.
+// OpenAll attaches to the places of several specs, as one Set. See Open.
 func OpenAll(specs []*Spec, o Options) (*Set, error) {
 	return open(o, func(s *Set) error {
 		for _, spec := range specs {
@@ -115,7 +115,6 @@ func OpenAll(specs []*Spec, o Options) (*Set, error) {
 	})
 }
 
-// attach attaches to what a spec names.
 func (s *Set) attach(spec *Spec) error {
 	switch {
 	case spec.Place == Tracepoint:
@@ -130,7 +129,7 @@ func (s *Set) attach(spec *Spec) error {
 	return s.userHits(spec)
 }
 
-// OpenPlan attaches to the places of a plan, which stays the caller's. See Open.
+// OpenPlan attaches to the places of a plan, which the caller still owns. See Open.
 func OpenPlan(plan *uprobe.Plan, o Options) (*Set, error) {
 	return open(o, func(s *Set) error {
 		_, err := s.attachUser(plan, s.shares(len(plan.Sites)))
@@ -149,13 +148,13 @@ func open(o Options, attach func(*Set) error) (*Set, error) {
 	return s, nil
 }
 
-// shares tells whether so many places share an event.
+// shares reports whether that many places share an event.
 func (s *Set) shares(places int) bool {
 	return s.options.Sharing == ShareAll || s.options.Sharing == ShareMany && places > manyPlaces
 }
 
-// add adds the sources of so many places, and returns them. Where there are fewer
-// events than places, place says where each is and what it is.
+// add adds the sources for the events and returns them. If there are fewer events than places,
+// place must return the address and name of place i.
 func (s *Set) add(events []perfevent.Event, formats []*ftrace.Format, filter string, places int, place func(i int) (uint64, PlaceName)) []Source {
 	var named map[uint64]PlaceName
 	if len(events) < places {
@@ -173,7 +172,8 @@ func (s *Set) add(events []perfevent.Event, formats []*ftrace.Format, filter str
 	return s.Sources[first:]
 }
 
-// perSampling is the number of perf events for each place, if that lets them be perf's own.
+// perSampling returns the number of perf events per place if perf's own events may be used,
+// otherwise 0.
 func (s *Set) perSampling() int {
 	if s.options.PMU {
 		return s.options.Target.PerSampling()
@@ -181,31 +181,31 @@ func (s *Set) perSampling() int {
 	return 0
 }
 
-// note adds a note, once.
+// note adds a note, unless it is there already.
 func (s *Set) note(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(s.Notes, text) {
 		s.Notes = append(s.Notes, text)
 	}
 }
 
-// Timed tells whether there are calls whose returns are seen.
+// Timed reports whether the Set traces returns of calls.
 func (s *Set) Timed() bool {
 	return slices.ContainsFunc(s.Sources, func(e Source) bool { return e.Role == Return })
 }
 
-// Shared tells whether places share an event, so that only Hits tells them apart
-// without looking at samples.
+// Shared reports whether places share an event. Then only Hits can count them separately
+// without samples.
 func (s *Set) Shared() bool { return s.hits != nil }
 
-// Hits returns how often each of the Functions was hit, in their order, whoever hit
-// it. It is for a Set of one file, or of the kernel, that is Shared.
+// Hits returns how often each of the Functions was hit, in their order, by any process. Call it
+// only on a Set of one file, or of the kernel, that is Shared.
 func (s *Set) Hits() ([]uint64, error) { return s.hits() }
 
-// Places returns where each of what Hits counts is: see Source.Places.
+// Places returns the places that Hits counts, in the form of the keys of Source.Places.
 func (s *Set) Places() []uint64 { return s.places }
 
-// Missed returns how many hits the kernel itself left out: of functions that its
-// handling of probes calls, and of returns when too many calls were under way.
+// Missed returns how many hits the kernel itself dropped: in functions called by its own probe
+// handling, and returns when too many calls were in progress.
 func (s *Set) Missed() (sum uint64, err error) {
 	for _, a := range s.kprobes {
 		missed, err := a.Missed()
@@ -219,8 +219,8 @@ func (s *Set) Missed() (sum uint64, err error) {
 	return sum, nil
 }
 
-// ExplainFilter returns why the kernel refused the filter of a tracepoint, as a
-// *ftrace.FilterError, if err says that it did; else err.
+// ExplainFilter returns why the kernel rejected a tracepoint's filter, as a
+// *ftrace.FilterError, if err says that it did. Otherwise it returns err.
 func (s *Set) ExplainFilter(err error) error {
 	if !errors.Is(err, perfevent.ErrFilter) {
 		return err
@@ -232,7 +232,7 @@ func (s *Set) ExplainFilter(err error) error {
 	for i := range s.Sources {
 		f, filter := s.Sources[i].Format, s.options.Filter
 		if s.Sources[i].Keep != nil {
-			filter = s.Sources[i].Filter // what is left of it for the kernel
+			filter = s.Sources[i].Filter // the part of the filter for the kernel
 		}
 		if why := tracefs.ExplainFilter(f.System, f.Name, filter); why != nil {
 			return why
@@ -241,7 +241,7 @@ func (s *Set) ExplainFilter(err error) error {
 	return err
 }
 
-// SayMissed writes how many hits the kernel itself left out, if there are any; see Missed.
+// SayMissed writes how many hits the kernel itself dropped, if any; see Missed.
 func (s *Set) SayMissed(w io.Writer) error {
 	missed, err := s.Missed()
 	if missed > 0 {
@@ -269,15 +269,14 @@ func (s *Set) WriteFormats(w io.Writer) error {
 	return nil
 }
 
-// Release closes the Set at the end of a run, and writes what stays behind.
+// Release closes the Set at the end of a run. If a probe can't be removed, it writes that to w.
 func (s *Set) Release(w io.Writer) {
 	if err := s.Close(); err != nil {
 		fmt.Fprintln(w, "ringtap: could not remove these probes:", err)
 	}
 }
 
-// Close removes the events. The perf session that has them open must be closed
-// before.
+// Close removes the events. Close the perf session that has them open first.
 func (s *Set) Close() error {
 	var errs []error
 	for _, closer := range slices.Backward(s.closers) {

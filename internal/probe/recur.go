@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Recur tells whether a source has hits that the reading of each hit makes: a thread that is woken for it is
-// switched to, and makes system calls. What is read at each hit of such a source would go on for ever.
+// Recur reports whether reading the hits of a source causes new hits: a thread that is woken to
+// read a hit is switched to and makes system calls. Reading memory at each hit of such a source
+// would never end.
 func Recur(sources []Source) bool { return slices.ContainsFunc(sources, recurs) }
 
 func recurs(s Source) bool {

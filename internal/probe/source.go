@@ -2,8 +2,8 @@ package probe
 
 import (
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/eventfilter"
-	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/probe/eventfilter"
+	"github.com/ringtap/ringtap/internal/probe/pair"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -13,56 +13,53 @@ type Role uint8
 // The roles of sources.
 const (
 	Hit    Role = iota // a place was reached
-	Enter              // a call begins whose end a Return source sees
+	Enter              // a call starts whose end a Return source sees
 	Return             // a call ends
 )
 
-// PlaceName says what one of several places that share an event is called.
+// PlaceName names one of several places that share an event.
 type PlaceName struct {
-	Event    string // what its own event would be called
-	Function string // the symbol of its function, "" if not known
+	Event    string // name that its own event would have
+	Function string // symbol of its function, "" if unknown
 }
 
-// Source is one event that is attached.
+// Source is one attached event.
 type Source struct {
 	Event  perfevent.Event
-	Filter string // the kernel drops hits that it does not match; "" keeps all
-	// Format describes the records: those that Record makes, or that samples carry.
+	Filter string // the kernel drops hits that do not match it; "" keeps all
+	// Format describes the records: those made by Record, or those in samples.
 	Format *ftrace.Format
-	// Prepare, unless nil, adds to a sampling what Record needs besides the raw record.
+	// Prepare adds to a sampling what Record needs besides the raw record. It may be nil.
 	Prepare func(*perfevent.Sampling)
-	// Record, unless nil, appends the record that Format describes to dst and
-	// returns it. It is called once for each sample. Where it is nil the sample
-	// carries that record.
+	// Record appends the record described by Format to dst and returns it. Call it once for
+	// each sample. If it is nil, the sample carries the record.
 	Record func(dst []byte, s *perfevent.Sample) []byte
-	// Keep, unless nil, tells whether a hit that the kernel has passed matches what the
-	// filter says of texts. It takes the record that Format describes.
+	// Keep reports whether a hit passed by the kernel matches the filter's comparisons of text.
+	// It takes the record described by Format. It may be nil.
 	Keep func(record []byte) eventfilter.Answer
-	// Args are what the fields of a user probe are fetched by; nil where that differs from
-	// place to place.
+	// Args are the fetch arguments of a user probe's fields; nil if places differ in them.
 	Args []ftrace.FetchArg
-	// Places are those of an event of several: by the offset in its file of the
-	// instruction that is probed, or by its address in the kernel. Nil if all hits
-	// are called as Format is.
+	// Places are the places of an event with several: by the probed instruction's offset in its
+	// file, or by its address in the kernel. It is nil if all hits have Format's name.
 	Places map[uint64]PlaceName
 
-	UserProbe bool   // perfevent.Sampling.UserProbe
-	Path      string // of the file that a user probe is in, for people
+	userProbe bool   // perfevent.Sampling.UserProbe
+	Path      string // file of a user probe, for display
 
 	Role Role
-	// Function is what the hit is of, as an index of Set.Functions. Places that
-	// share an event share the number of the first.
+	// Function is the index of the hit's function in Set.Functions. Places that share an event
+	// have the index of the first.
 	Function int
-	// Site tells calls apart, of sources that are Enter or Return.
+	// Site is how to identify calls, for Enter and Return sources.
 	Site pair.Site
 }
 
-// Sampling samples every hit of the source, without its record.
+// Sampling returns a sampling of every hit of the source, without its record.
 func (s *Source) Sampling() perfevent.Sampling {
-	return perfevent.Sampling{Event: s.Event, Filter: s.Filter, Period: 1, UserProbe: s.UserProbe}
+	return perfevent.Sampling{Event: s.Event, Filter: s.Filter, Period: 1, UserProbe: s.userProbe}
 }
 
-// PrepareRecord adds to a sampling what it takes to have the record.
+// PrepareRecord adds to a sampling what is needed to get the record.
 func (s *Source) PrepareRecord(sampling *perfevent.Sampling) {
 	sampling.Raw = true
 	if s.Prepare != nil {

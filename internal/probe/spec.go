@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/library"
+	"github.com/ringtap/ringtap/internal/probe/library"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// Place is the kind of code that a spec is about.
+// Place is the kind of code that a spec refers to.
 type Place uint8
 
 // The places.
@@ -23,28 +23,28 @@ const (
 	Tracepoint
 )
 
-// Spec is what is to be attached, as a user wrote it.
+// Spec names code to attach to, as written by a user.
 type Spec struct {
 	Text  string
 	Place Place
-	Kind  byte // 'p', 'r', 'u' of a USDT probe, 't' of a tracepoint
-	// Probe is the definition behind kind and colon, in the grammar of package
-	// uprobe or kprobe. Of a tracepoint it is its name or pattern.
+	Kind  byte // 'p', 'r', 'u' for a USDT probe, 't' for a tracepoint
+	// Probe is the definition after kind and colon, in the grammar of package uprobe or kprobe.
+	// For a tracepoint it is a name or pattern.
 	Probe string
-	// Arguments is how many arguments are fetched; 2 stands for "$args" as well.
+	// Arguments is the number of fetched arguments; "$args" counts as 2.
 	Arguments int
-	// Whole says that the spec means functions, and not places within them.
+	// Whole is true if the spec means functions, not places in them.
 	Whole bool
 
 	definition string // with its kind, in the grammar of package uprobe or kprobe
 }
 
-// Parse reads a spec: [KIND:]DEFINITION, KIND being p, r or u as package uprobe and
-// kprobe have it, or t before the name of a tracepoint. No kind is p. A user probe is
-// one whose target is a program or library as the view sees it; see placeOf.
+// Parse parses a spec: [KIND:]DEFINITION. KIND is p, r or u as in packages uprobe and kprobe,
+// or t before a tracepoint's name; the default is p. A spec is a user probe if its target is a
+// program or library in the view: see placeOf.
 //
-// The error is a *ftrace.SyntaxError, or one of kprobe.Resolve where only the
-// kernel's functions tell what a word means.
+// The error is a *ftrace.SyntaxError. It may be one from kprobe.Resolve if a word's meaning
+// depends on the kernel's functions.
 func Parse(text string, view View) (*Spec, error) {
 	s := &Spec{Text: text}
 	s.Kind, s.Probe = CutKind(text)
@@ -65,13 +65,13 @@ func Parse(text string, view View) (*Spec, error) {
 	return s, s.user()
 }
 
-// ParseUser reads a definition of package uprobe.
+// ParseUser parses a definition of package uprobe.
 func ParseUser(text string) (*Spec, error) {
 	s := &Spec{Text: text, definition: text}
 	return s, s.user()
 }
 
-// ParseKernel reads a definition of package kprobe.
+// ParseKernel parses a definition of package kprobe.
 func ParseKernel(text string) (*Spec, error) {
 	s := &Spec{Text: text, Place: Kernel, definition: text}
 	_, err := kprobe.Parse(text)
@@ -93,7 +93,7 @@ func (s *Spec) kernel() error {
 	if err != nil {
 		return err
 	}
-	if d.Alias != "" { // of "vfs_read count" only the kernel's functions tell what count is
+	if d.Alias != "" { // in "vfs_read count" the meaning of count depends on the kernel's functions
 		plan, err := kprobe.Resolve(d, kprobe.Options{})
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (s *Spec) kernel() error {
 	return nil
 }
 
-// arguments counts arguments, of which one may stand for all.
+// arguments counts fetch arguments; $args stands for several.
 func arguments(n int, fetch string) int {
 	if n == 1 && strings.HasPrefix(strings.TrimSpace(fetch), "$args") {
 		return 2
@@ -113,7 +113,7 @@ func arguments(n int, fetch string) int {
 	return n
 }
 
-// CutKind cuts the kind off a spec; it is 0 if there is none.
+// CutKind cuts the kind off a spec. kind is 0 if there is none.
 func CutKind(text string) (kind byte, probe string) {
 	text = strings.TrimSpace(text)
 	if kind, rest, ok := strings.Cut(text, ":"); ok && len(kind) == 1 && strings.Contains("prut", kind) {
@@ -122,11 +122,11 @@ func CutKind(text string) (kind byte, probe string) {
 	return 0, text
 }
 
-// placeOf tells whether a probe is in user code or in the kernel's, and returns it
-// as package uprobe or kprobe takes it behind its kind. A user probe has a target
-// before a colon, and MODULE:FUNCTION of the kernel is one where no such program
-// or library is found, as the process pid sees them. A colon with nothing before
-// it is stack_analyzer's for the kernel.
+// placeOf returns whether a probe is in user code or in the kernel, and the probe in the
+// grammar of package uprobe or kprobe, without its kind. A user probe has a target before a
+// colon. The kernel's MODULE:FUNCTION looks the same: it is taken if the module is loaded and
+// process pid sees no program or library with that name. A colon with nothing before it is
+// stack_analyzer's syntax for the kernel.
 func placeOf(probe string, pid int) (Place, string) {
 	if rest, ok := strings.CutPrefix(probe, ":"); ok {
 		return Kernel, rest
@@ -137,7 +137,7 @@ func placeOf(probe string, pid int) (Place, string) {
 	}
 	named := words[0]
 	if !strings.Contains(named, ":") {
-		// An argument, or the place behind an alias.
+		// An argument, or the place after an alias.
 		if len(words) == 1 || strings.ContainsAny(words[1], "=%$@+->(\\") || !strings.Contains(words[1], ":") {
 			return Kernel, probe
 		}
@@ -157,7 +157,7 @@ func placeOf(probe string, pid int) (Place, string) {
 	return Kernel, probe
 }
 
-// IsTracepoint tells whether the running kernel has a tracepoint SYSTEM:EVENT.
+// IsTracepoint reports whether the running kernel has a tracepoint SYSTEM:EVENT.
 func IsTracepoint(name string) bool {
 	system, event, ok := strings.Cut(name, ":")
 	if !ok || strings.ContainsAny(system+event, "/:*?[") {

@@ -6,42 +6,42 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/text/match"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// maxTracepoints is the most tracepoints that a pattern may stand for.
+// maxTracepoints is the maximum number of tracepoints for a pattern.
 const maxTracepoints = 500
 
-// TracepointError says that no tracepoint has a name or matches a pattern.
+// TracepointError is returned when no tracepoint has a name or matches a pattern.
 type TracepointError struct {
 	Name  string
-	Known []string // all that the kernel has
+	Known []string // all tracepoints of the kernel
 }
 
 func (e *TracepointError) Error() string { return fmt.Sprintf("tracepoint %s not found", e.Name) }
 
-// PatternError says that a text is neither the name of a tracepoint nor a pattern.
+// PatternError is returned when a text is neither a tracepoint's name nor a pattern.
 type PatternError struct {
-	Pattern string
-	Err     error // nil where there is no colon
+	pattern string
+	err     error // nil if there is no colon
 }
 
 func (e *PatternError) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("pattern %q: %v", e.Pattern, e.Err)
+	if e.err != nil {
+		return fmt.Sprintf("pattern %q: %v", e.pattern, e.err)
 	}
-	return fmt.Sprintf("%q is not a tracepoint: want SYSTEM:EVENT, see ringtap tpoint -l", e.Pattern)
+	return fmt.Sprintf("%q is not a tracepoint: want SYSTEM:EVENT, see ringtap tpoint -l", e.pattern)
 }
 
-// Unwrap returns what is wrong with the pattern.
-func (e *PatternError) Unwrap() error { return e.Err }
+// Unwrap returns the fault in the pattern, or nil.
+func (e *PatternError) Unwrap() error { return e.err }
 
-// notSampled is the tracepoint that a sample may be the cause of, and of which the kernel
-// therefore makes none (arch/x86/include/asm/trace/irq_vectors.h).
+// notSampled is a tracepoint that a sample may trigger. So the kernel takes no samples of it
+// (arch/x86/include/asm/trace/irq_vectors.h).
 var notSampled = ftrace.EventName{System: "irq_vectors", Name: "irq_work_exit"}
 
-// tracepoints makes sources of the tracepoints that a name or a pattern stands for.
+// tracepoints adds sources for the tracepoints that match a name or pattern.
 func (s *Set) tracepoints(pattern string) error {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Set) tracepoints(pattern string) error {
 	}
 	for _, name := range names {
 		if slices.Contains(s.Functions, name.String()) {
-			continue // of another pattern too
+			continue // another pattern has it too
 		}
 		format, err := tracefs.Format(name.System, name.Name)
 		if err != nil {
@@ -71,17 +71,17 @@ func (s *Set) tracepoints(pattern string) error {
 	return nil
 }
 
-// chooseTracepoints returns the tracepoints that a name or pattern stands for.
+// chooseTracepoints returns the tracepoints that match a name or pattern.
 func chooseTracepoints(tracefs *ftrace.FS, pattern string) ([]ftrace.EventName, error) {
 	if !strings.Contains(pattern, ":") {
-		return nil, &PatternError{Pattern: pattern}
+		return nil, &PatternError{pattern: pattern}
 	}
-	glob, err := names.ParseGlob(pattern)
+	glob, err := match.ParseGlob(pattern)
 	if err != nil {
-		return nil, &PatternError{Pattern: pattern, Err: err}
+		return nil, &PatternError{pattern: pattern, err: err}
 	}
 	system, event, _ := strings.Cut(pattern, ":")
-	if name := (ftrace.EventName{System: system, Name: event}); !names.IsGlob(pattern) && tracefs.HasEvent(name) {
+	if name := (ftrace.EventName{System: system, Name: event}); !match.IsGlob(pattern) && tracefs.HasEvent(name) {
 		return []ftrace.EventName{name}, nil
 	}
 	all, err := tracefs.Events()

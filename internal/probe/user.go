@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
-	"github.com/ringtap/ringtap/internal/library"
+	"github.com/ringtap/ringtap/internal/probe/library"
+	"github.com/ringtap/ringtap/internal/text/escape"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -36,7 +36,7 @@ func (s *Set) userHits(spec *Spec) error {
 	})
 }
 
-// name gives the sources of places their numbers, and the places names.
+// name sets the Function of the sources and adds the names of the places to Functions.
 func (s *Set) name(spec *Spec, added []Source, places int, name func(i int) string) {
 	if s.options.Values {
 		s.Functions = []string{spec.Text}
@@ -50,7 +50,7 @@ func (s *Set) name(spec *Spec, added []Source, places int, name func(i int) stri
 	}
 }
 
-// resolveUser finds the places that a definition means, as a process sees its target.
+// resolveUser finds the places for a definition, as process pid sees its target.
 func (s *Set) resolveUser(d *uprobe.Definition, pid, limit int) (*uprobe.Plan, error) {
 	plan, err := uprobe.Resolve(d, uprobe.Options{PID: pid, Exact: s.options.Exact, Returning: s.options.Calls == TimedCalls, MaxSites: limit, Logger: s.options.Logger})
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Set) resolveUser(d *uprobe.Definition, pid, limit int) (*uprobe.Plan, e
 	return plan, nil
 }
 
-// valued gives the argument of a site a type with a sign where it has none, if its
-// value is what matters.
+// valued makes a site's argument signed if it has no type, and sets Value. It does nothing
+// without Options.Values.
 func (s *Set) valued(args []ftrace.FetchArg) {
 	if !s.options.Values {
 		return
@@ -80,7 +80,7 @@ func (s *Set) valued(args []ftrace.FetchArg) {
 	s.Value = args[0].Name
 }
 
-// attachUser makes sources of the sites of a plan, and returns them.
+// attachUser adds sources for the sites of a plan, and returns them.
 func (s *Set) attachUser(plan *uprobe.Plan, share bool) ([]Source, error) {
 	if len(plan.Sites) == 0 {
 		return nil, nil
@@ -99,12 +99,12 @@ func (s *Set) attachUser(plan *uprobe.Plan, share bool) ([]Source, error) {
 		return site.Offset, PlaceName{site.Event, site.Symbol}
 	})
 	for i := range added {
-		added[i].Args, added[i].UserProbe, added[i].Path = argsOf(plan.Sites, i, a.Merged()), true, plan.Path
+		added[i].Args, added[i].userProbe, added[i].Path = argsOf(plan.Sites, i, a.Merged()), true, plan.Path
 	}
 	return added, nil
 }
 
-// argsOf are the arguments of the i-th event of sites, nil if it is of several that differ.
+// argsOf returns the arguments of the i-th event, or nil if it has several sites that differ.
 func argsOf(sites []uprobe.Site, i int, merged bool) []ftrace.FetchArg {
 	if !merged {
 		return sites[i].Args
@@ -115,7 +115,7 @@ func argsOf(sites []uprobe.Site, i int, merged bool) []ftrace.FetchArg {
 	return sites[0].Args
 }
 
-// placement has a line for each place of a plan.
+// placement returns a line for each place of a plan.
 func placement(plan *uprobe.Plan) []string {
 	var lines []string
 	for i := range plan.Sites {

@@ -6,20 +6,20 @@ import (
 	"os"
 	"slices"
 
-	"github.com/ringtap/ringtap/internal/cgroup"
-	"github.com/ringtap/ringtap/internal/library"
+	"github.com/ringtap/ringtap/internal/probe/library"
+	"github.com/ringtap/ringtap/internal/process/cgroup"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// View is the processes as which the targets of user probes are looked for: a
-// container has libraries of its own.
+// View is the set of processes whose view of the file system is used for the targets of user
+// probes: a container has its own libraries.
 type View struct {
-	PIDs   []int  // none: as this process sees them
-	Cgroup string // whose processes PIDs are; "" if they are of none
+	PIDs   []int  // empty: this process's view
+	cgroup string // control group that PIDs come from; "" if none
 }
 
-// ViewOf is the view of processes, of a thread, or of the processes of a control group by
-// its directory, whichever there is.
+// ViewOf returns the view of the processes of a control group, given by its directory, if group
+// is not empty. Otherwise it is the view of a thread, if tid is not 0, or of pids.
 func ViewOf(pids []int, tid int, group string) (View, error) {
 	switch {
 	case group != "":
@@ -27,14 +27,14 @@ func ViewOf(pids []int, tid int, group string) (View, error) {
 		if err != nil {
 			return View{}, fmt.Errorf("list the processes of a control group: %w", err)
 		}
-		return View{PIDs: pids, Cgroup: group}, nil
+		return View{PIDs: pids, cgroup: group}, nil
 	case tid != 0:
 		return View{PIDs: []int{tid}}, nil
 	}
 	return View{PIDs: pids}, nil
 }
 
-// first is the process that decides what a name means; 0 is this one.
+// first returns the process that decides what a name means; 0 is this process.
 func (v View) first() int {
 	if len(v.PIDs) == 0 {
 		return 0
@@ -42,16 +42,15 @@ func (v View) first() int {
 	return v.PIDs[0]
 }
 
-// eachFile calls a function for one process of the view for each file that the target
-// of a user probe is for them. A file without the function is left out if another
-// one has it.
+// eachFile calls attach for one process per distinct file that the target of a user probe means
+// in the view. A file without the function is skipped if another file has it.
 func (s *Set) eachFile(d *uprobe.Definition, attach func(pid int) error) error {
 	view := s.options.View
 	pids := []int{0}
 	if len(view.PIDs) > 0 {
 		pids = distinctViews(d.Target, view.PIDs)
-	} else if view.Cgroup != "" {
-		s.note("no process is in %s yet: %s means the host's file, not a container's own", view.Cgroup, d.Target)
+	} else if view.cgroup != "" {
+		s.note("no process is in %s yet: %s means the host's file, not a container's own", view.cgroup, d.Target)
 	}
 	var without []error
 	for _, pid := range pids {
@@ -71,8 +70,9 @@ func (s *Set) eachFile(d *uprobe.Definition, attach func(pid int) error) error {
 	return nil
 }
 
-// distinctViews keeps of some processes one for each file that they see by a name,
-// one that has mapped it if there is: the first of all if none sees one, to tell why.
+// distinctViews returns one process for each file that the name means to some of pids,
+// preferably one that has mapped it. If no process sees a file, it returns the first pid, whose
+// error then tells why.
 func distinctViews(name string, pids []int) []int {
 	if len(pids) == 1 {
 		return pids
@@ -106,7 +106,7 @@ func distinctViews(name string, pids []int) []int {
 	return distinct
 }
 
-// seen returns which file a process sees by a name, and whether it has it mapped.
+// seen returns the file that a name means to a process, and whether the process has mapped it.
 func seen(name string, pid int) (file os.FileInfo, mapped bool, err error) {
 	target, err := library.Find(name, library.Options{PID: pid})
 	if err != nil {

@@ -5,15 +5,13 @@ import (
 	"strings"
 )
 
-// controllers are the version 1 hierarchies that say best where a process
-// belongs, best first.
+// controllers are the version 1 hierarchies that best show where a process belongs, best first.
 var controllers = [...]string{"perf_event", "cpu", "cpuacct", "memory", "pids", "name=systemd"}
 
-// parseCgroup picks the path to show from the text of /proc/PID/cgroup
-// (cgroups(7)), lines of "id:controllers:path". The version 2 path is the
-// process's cgroup unless that hierarchy is mounted beside version 1 ones and
-// not used, where every process is in its root: then it is the path in the
-// first of the controllers that has the process in a cgroup of its own.
+// parseCgroup returns the path to show from the text of /proc/PID/cgroup (cgroups(7)), which
+// has lines of "id:controllers:path". It is the version 2 path, unless that hierarchy is
+// mounted next to version 1 and unused, so that every process is in its root. Then it is the
+// path in the first of the controllers where the process has its own cgroup.
 func parseCgroup(text []byte) string {
 	path, rank := "", len(controllers)+1
 	for len(text) > 0 {
@@ -38,8 +36,8 @@ func parseCgroup(text []byte) string {
 	return path
 }
 
-// cgroupRank is 0 for version 2's empty list and the place in controllers + 1
-// for version 1.
+// cgroupRank returns 0 for version 2's empty list. For version 1 it returns the index in
+// controllers plus 1.
 func cgroupRank(names string) int {
 	if names == "" {
 		return 0

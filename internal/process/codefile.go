@@ -7,39 +7,39 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/jitmap"
+	"github.com/ringtap/ringtap/internal/object/jitmap"
 )
 
 // codeFile is a perf map or a jitdump file that a process writes.
 type codeFile struct {
 	watch int32  // inotify's descriptor
-	begin uint64 // records of a jitdump file are new from then on
+	begin uint64 // older records of a jitdump file are not new
 
 	mu     sync.Mutex
-	file   *file          // of an object that is watched; nil once no object is
+	file   *file          // of a watched object; nil once there is none
 	reader *jitmap.Reader // nil until the first read
 	first  bool           // the reader has not yet reached the end of the file
-	spans  codeSpans      // where the file has named code so far
-	noted  []*reusedCode  // in the order of the file and of time; reused.take takes them
-	bytes  int            // estimate of what has been noted
-	last   uint64         // since when the last one counts
+	spans  codeSpans      // address ranges that the file has named so far
+	noted  []*reusedCode  // in the order of the file and of time; reused.take empties it
+	bytes  int            // estimated size of noted
+	last   uint64         // time since when the last noted code is valid
 	looked uint64         // time of the last read that reached the end
-	epoch  int            // counts how often all was forgotten
+	epoch  int            // counts calls of forget
 }
 
 const (
-	// maxCodeFile bounds what is read of a file, in bytes, as symbols.MaxPerfMap does.
+	// maxCodeFile bounds how much of a file is read, in bytes, like symbols.MaxPerfMap.
 	maxCodeFile = 64 << 20
-	// maxReusedBytes bounds what one file's reused code takes. Beyond it the watch forgets all of it,
-	// and each address has its last name again.
+	// maxReusedBytes bounds the memory for one file's reused code. Beyond it the watch forgets
+	// all of it, and each address has its last name again.
 	maxReusedBytes = 16 << 20
-	// readAtOnce is how many entries are read while the file is locked. CodeAt waits for the lock.
+	// readAtOnce is how many entries are read under the file's lock, which CodeAt waits for.
 	readAtOnce = 4096
 )
 
-// read reads what was written to the file since the last call, and notes the code that lies where
-// the file has named other code before. What the first call reads was there before. seen is when the
-// caller learned of the write. read reports whether there is something to take.
+// read reads what was written to the file since the last call. It notes code at addresses where
+// the file has named other code before. What the first call reads is not new. seen is when the
+// caller learned of the write. read reports whether f.noted or f.epoch changed.
 func (f *codeFile) read(w *codeWatch, seen uint64) (changed bool) {
 	for more := true; more; {
 		var changes bool
@@ -49,8 +49,8 @@ func (f *codeFile) read(w *codeWatch, seen uint64) (changed bool) {
 	return changed
 }
 
-// readSome reads up to n entries. It reports whether there may be more, and whether there is something
-// to take.
+// readSome reads up to n entries. It reports whether there may be more entries, and whether
+// f.noted or f.epoch changed.
 func (f *codeFile) readSome(w *codeWatch, seen uint64, n int) (more, changed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +77,7 @@ func (f *codeFile) readSome(w *codeWatch, seen uint64, n int) (more, changed boo
 		e, err := f.reader.Next()
 		if err != nil {
 			f.first, f.looked = false, now
-			return false, changed // what follows is read after the next write
+			return false, changed // the rest is read after the next write
 		}
 		if reuses := f.spans.add(e.Start, e.Start+uint64(e.Size)); !reuses || f.first && e.Time <= f.begin {
 			continue
@@ -97,15 +97,15 @@ func (f *codeFile) readSome(w *codeWatch, seen uint64, n int) (more, changed boo
 	return true, changed
 }
 
-// forget forgets the code that was noted.
+// forget forgets the noted code.
 func (f *codeFile) forget() {
 	f.noted, f.bytes = nil, 0
 	f.epoch++
 }
 
-// since returns when a file was written. ringtap learned of the write at seen, and looks now: the
-// file's own time is age ago, and earlier than the write by tick at most. It counts if ringtap learned
-// of the write that late, because it had to wait for a CPU.
+// since returns when a file was written. ringtap learned of the write at seen; now is the
+// current time. age is the age of the file's own time stamp, which may be early by tick. The
+// time stamp counts only if ringtap learned of the write late, because it waited for a CPU.
 func (f *codeFile) since(tick, age time.Duration, seen, now uint64) uint64 {
 	if late := age - time.Duration(now-seen); late > tick {
 		return max(f.looked, seen-min(seen, uint64(late)))
@@ -113,18 +113,18 @@ func (f *codeFile) since(tick, age time.Duration, seen, now uint64) uint64 {
 	return seen
 }
 
-// codeSpans is a set of addresses: sorted, disjoint ranges, grouped by 64 KiB stretch so that adding
-// a range moves few others.
+// codeSpans is a set of addresses: sorted, disjoint ranges. They are grouped by 64 KiB
+// stretches, so that adding a range moves few others.
 type codeSpans map[uint64][]span
 
-// span is a range of offsets in a stretch; end is the one after the last.
+// span is a range [start, end) of offsets in a stretch.
 type span struct{ start, end uint32 }
 
 const (
 	stretch = 64 << 10 // bytes
-	// maxStretches bounds the stretches of a file: a gigabyte of addresses. add ignores others.
+	// maxStretches bounds the stretches of a file: a gigabyte of addresses. add ignores more.
 	maxStretches = 1 << 14
-	// maxCode is the size in bytes above which an entry is not one function. add ignores it.
+	// maxCode is the largest size in bytes of one function. add ignores larger entries.
 	maxCode = 1 << 20
 )
 
@@ -140,15 +140,15 @@ func (s codeSpans) add(start, end uint64) (overlaps bool) {
 			list, found := insert(list, part)
 			s[base], overlaps = list, overlaps || found
 		}
-		if start = base + uint64(part.end); start == 0 { // the last address there is
+		if start = base + uint64(part.end); start == 0 { // the end of the address space
 			break
 		}
 	}
 	return overlaps
 }
 
-// insert adds a span to a list, joined with those that it overlaps or touches. It reports whether it
-// overlaps any.
+// insert adds a span to a list and joins it with spans that it overlaps or touches. It reports
+// whether it overlaps any.
 func insert(list []span, add span) (joined []span, overlaps bool) {
 	i, _ := slices.BinarySearchFunc(list, add.start, func(s span, start uint32) int { return cmp.Compare(s.end, start) })
 	j := i

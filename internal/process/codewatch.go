@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/host/proc"
 )
 
-// A just-in-time compiler puts new code where it has freed old code, and appends a line to its perf
-// map. The map then has two names for one address. So a codeWatch notes when lines are written:
-// inotify(7) wakes its goroutine at each write, long before the table handles the samples of that
-// time. Type reused has the rest.
+// A just-in-time compiler puts new code where it has freed old code, and appends a line to its
+// perf map. The map then has two names for one address. So a codeWatch records when lines are
+// written: inotify(7) wakes its goroutine at each write, long before the table handles the
+// samples of that time. See type reused.
 
 // codeWatch watches the perf maps of a table's processes.
 type codeWatch struct {
@@ -24,23 +26,23 @@ type codeWatch struct {
 	tick    time.Duration
 	clock   func() uint64
 	work    sync.WaitGroup // goroutines that read files
-	changes atomic.Uint64  // counts the reads after which a codeFile had something new
+	changes atomic.Uint64  // counts reads after which a codeFile had changed
 
 	mu    sync.Mutex
 	files map[int32]*codeFile // by watch descriptor
 
 	// The rest belongs to the table's goroutine.
-	objects     map[*Object]struct{} // those with Object.reused
-	at          uint64               // of the last CodeAt
-	looked      uint64               // changes at the last look
+	objects     map[*Object]struct{} // objects whose reused is set
+	at          uint64               // time of the last CodeAt
+	looked      uint64               // value of changes at the last CodeAt
 	from, until uint64               // CodeAt changes nothing for times from ≤ at < until
 }
 
-// lookPause is how long a codeWatch waits after it has read what was written. A runtime that starts
-// writes thousands of lines per second, each by a system call.
+// lookPause is how long a codeWatch pauses after reading new lines. A starting runtime writes
+// thousands of lines per second, each with its own system call.
 const lookPause = time.Millisecond
 
-// newCodeWatch makes a codeWatch of files whose times are those of a clock.
+// newCodeWatch returns a codeWatch that takes times from clock.
 func newCodeWatch(clock func() uint64) (*codeWatch, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -59,13 +61,13 @@ func newCodeWatch(clock func() uint64) (*codeWatch, error) {
 	return w, nil
 }
 
-// close ends the watching.
+// close ends the watch.
 func (w *codeWatch) close() {
 	w.events.Close()
 	w.work.Wait()
 }
 
-// run reads what processes append to their files, when they do.
+// run reads what processes append to their files, as they do so.
 func (w *codeWatch) run() {
 	var events [16 << 10]byte
 	for {
@@ -87,7 +89,7 @@ func (w *codeWatch) read(f *codeFile, seen uint64) {
 	}
 }
 
-// written returns the files that events are about.
+// written returns the files that the inotify events are about.
 func (w *codeWatch) written(events []byte) map[*codeFile]struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,8 +111,8 @@ func (w *codeWatch) written(events []byte) map[*codeFile]struct{} {
 	return files
 }
 
-// watch starts to watch the perf map of an object, unless another object has the same file. Code
-// that was made before the last CodeAt is not new.
+// watch starts to watch an object's perf map, unless it is watched for another object. Code
+// made before the last CodeAt is not new.
 func (w *codeWatch) watch(o *Object) error {
 	conn, err := o.perfMap.SyscallConn()
 	if err != nil {
@@ -119,7 +121,7 @@ func (w *codeWatch) watch(o *Object) error {
 	var watch int
 	var watchErr error
 	err = conn.Control(func(fd uintptr) {
-		watch, watchErr = unix.InotifyAddWatch(w.fd, fmt.Sprintf("/proc/self/fd/%d", fd), unix.IN_MODIFY)
+		watch, watchErr = unix.InotifyAddWatch(w.fd, proc.Live.Descriptor(int(fd)), unix.IN_MODIFY)
 	})
 	if err == nil {
 		err = watchErr
@@ -134,14 +136,14 @@ func (w *codeWatch) watch(o *Object) error {
 		f = &codeFile{file: o.perfMap, watch: int32(watch), begin: w.at}
 		w.files[f.watch] = f
 		seen := w.at
-		w.work.Go(func() { w.read(f, seen) }) // it may have megabytes
+		w.work.Go(func() { w.read(f, seen) }) // the file may have megabytes
 	}
 	o.reused = &reused{file: f}
 	w.objects[o] = struct{}{}
 	return nil
 }
 
-// unwatch ends the watching of an object's perf map.
+// unwatch stops watching an object's perf map.
 func (w *codeWatch) unwatch(o *Object) {
 	f := o.reused.file
 	o.reused = nil
@@ -161,12 +163,12 @@ func (w *codeWatch) unwatch(o *Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.files, f.watch)
-	// It fails only if the file is gone. Then the kernel has removed the watch.
+	// This fails only if the file is gone. Then the kernel has removed the watch.
 	_, _ = unix.InotifyRmWatch(w.fd, uint32(f.watch))
 }
 
-// fileTick returns the resolution of the times of files, which is that of the clock that the kernel
-// takes them from (current_time in fs/inode.c).
+// fileTick returns the resolution of file times: that of the clock from which the kernel takes
+// them (current_time in fs/inode.c).
 func fileTick() time.Duration {
 	var tick unix.Timespec
 	if err := unix.ClockGetres(unix.CLOCK_REALTIME_COARSE, &tick); err != nil {

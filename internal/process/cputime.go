@@ -1,49 +1,30 @@
 package process
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"time"
 )
 
-// CPUTime is how long a process has run, with its threads and with the children that it
-// has waited for, as getrusage(2) tells of RUSAGE_SELF and RUSAGE_CHILDREN together.
+// CPUTime is how long a process has run, including its threads and the children that it has
+// waited for: the sum of getrusage(2)'s RUSAGE_SELF and RUSAGE_CHILDREN.
 type CPUTime struct {
 	User, System time.Duration
 }
 
-// tick is the unit of times in stat files: USER_HZ is 100 on every machine of ours.
+// tick is the unit of times in stat files: USER_HZ is 100 on all supported machines.
 const tick = time.Second / 100
 
-// CPUTime reads how long a process has run. One that has ended can be read until its
+// CPUTime reads how long a process has run. It works for a process that has ended, until its
 // parent has waited for it.
 func (h Host) CPUTime(pid int) (CPUTime, error) {
-	text, err := h.Read(pid, "stat")
+	stat, err := h.Stat(strconv.Itoa(pid))
 	if err != nil {
 		return CPUTime{}, err
 	}
-	t, ok := parseCPUTime(text)
+	user, system, ok := stat.CPUTicks()
 	if !ok {
 		return CPUTime{}, fmt.Errorf("read %s: no times", h.Path(pid, "stat"))
 	}
-	return t, nil
-}
-
-// parseCPUTime reads utime, stime, cutime and cstime, the fields 14 to 17 of
-// proc_pid_stat(5). The name, field 2, may itself hold parentheses.
-func parseCPUTime(stat []byte) (t CPUTime, ok bool) {
-	const first, behind = 14, 3 // field 3 is the first behind the name
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < first-behind+4 {
-		return CPUTime{}, false
-	}
-	for i, to := range []*time.Duration{&t.User, &t.System, &t.User, &t.System} {
-		ticks, err := strconv.ParseUint(string(fields[first-behind+i]), 10, 32)
-		if err != nil {
-			return CPUTime{}, false
-		}
-		*to += time.Duration(ticks) * tick
-	}
-	return t, true
+	return CPUTime{time.Duration(user) * tick, time.Duration(system) * tick}, nil
 }

@@ -1,11 +1,17 @@
 package process
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
 
 func TestCPUTimeIsOfAProcessAndItsChildren(t *testing.T) {
+	host := Host{Proc: t.TempDir()}
+	if err := os.Mkdir(filepath.Join(host.Proc, "7"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		stat string
 		want CPUTime
@@ -18,8 +24,11 @@ func TestCPUTimeIsOfAProcessAndItsChildren(t *testing.T) {
 		{"", CPUTime{}, false},
 	}
 	for _, tt := range tests {
-		if got, ok := parseCPUTime([]byte(tt.stat)); got != tt.want || ok != tt.ok {
-			t.Errorf("parseCPUTime(%q) = %v, %v, want %v, %v", tt.stat, got, ok, tt.want, tt.ok)
+		if err := os.WriteFile(host.Path(7, "stat"), []byte(tt.stat), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := host.CPUTime(7); got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("CPUTime of %q = %v, %v, want %v, %v", tt.stat, got, err, tt.want, tt.ok)
 		}
 	}
 }

@@ -1,29 +1,35 @@
 package process
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
 
-// Descriptors lists the open file descriptors of a process in ascending order.
+// Descriptors returns a process's open file descriptors in ascending order.
 func (h Host) Descriptors(pid int) ([]int, error) { return h.files().Descriptors(pid) }
 
-// DescriptorPath is the name of the magic link that leads to a descriptor's file. Its
-// text says what the file is (proc_pid_fd(5)).
+// DescriptorPath returns the name of the magic link to a descriptor's file. The link's text
+// says what the file is (proc_pid_fd(5)).
 func (h Host) DescriptorPath(pid, fd int) string { return h.Path(pid, "fd/"+strconv.Itoa(fd)) }
 
-// DescriptorInfo is what /proc/PID/fdinfo/FD tells (proc_pid_fdinfo(5)).
+// DescriptorInfo is the content of /proc/PID/fdinfo/FD (proc_pid_fdinfo(5)).
 type DescriptorInfo struct {
-	Flags   int      // of open(2)
-	Inode   uint64   // 0 before Linux 5.14
-	Watched []int    // descriptors of an epoll instance, by the numbers that it was told
-	Locks   []string // on the file, each as a line of /proc/locks
+	Position uint64   // of the next read or write, in bytes
+	Flags    int      // of open(2)
+	Inode    uint64   // of the file; 0 if it is unknown
+	Watched  []int    // descriptors watched by an epoll instance, as numbered when they were added
+	Locks    []string // locks on the file, as in /proc/locks
 }
 
-// DescriptorInfo reads what the kernel tells of a descriptor.
+// DescriptorInfo reads /proc/PID/fdinfo/FD.
 func (h Host) DescriptorInfo(pid, fd int) (DescriptorInfo, error) {
 	text, err := h.Read(pid, "fdinfo/"+strconv.Itoa(fd))
-	return parseDescriptorInfo(string(text)), err
+	info := parseDescriptorInfo(string(text))
+	if err == nil && info.Inode == 0 { // fdinfo has the inode since Linux 5.14
+		info.Inode = h.Inode(fmt.Sprintf("%d/fd/%d", pid, fd))
+	}
+	return info, err
 }
 
 func parseDescriptorInfo(text string) (info DescriptorInfo) {
@@ -31,6 +37,8 @@ func parseDescriptorInfo(text string) (info DescriptorInfo) {
 		key, value, _ := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
 		switch key {
+		case "pos":
+			info.Position, _ = strconv.ParseUint(value, 10, 64)
 		case "flags":
 			flags, _ := strconv.ParseUint(value, 8, 32)
 			info.Flags = int(flags)

@@ -12,7 +12,7 @@ func TestAnFdinfoFileTellsWhatADescriptorIs(t *testing.T) {
 		text string
 		want DescriptorInfo
 	}{
-		{"pos:\t0\nflags:\t02100002\nmnt_id:\t29\nino:\t1234\n", DescriptorInfo{Flags: 02100002, Inode: 1234}},
+		{"pos:\t77\nflags:\t02100002\nmnt_id:\t29\nino:\t1234\n", DescriptorInfo{Position: 77, Flags: 02100002, Inode: 1234}},
 		{"flags:\t02\ntfd:       10 events:       19 data: ffffffff  pos:0 ino:9 sdev:e\ntfd:        7 events: 1\n",
 			DescriptorInfo{Flags: unix.O_RDWR, Watched: []int{10, 7}}},
 		{"lock:\t1: FLOCK  ADVISORY  WRITE 100 08:01:42 0 EOF\n",

@@ -2,24 +2,24 @@ package process
 
 import "github.com/ringtap/ringtap/callchain"
 
-// keepExited is how many processes that have exited are at least kept, for
-// samples of other threads or of the exit itself that come after the record.
+// keepExited is the minimum number of exited processes to keep. Samples of other threads, or of
+// the exit itself, come after the exit record.
 const keepExited = 1024
 
-// keepReplayed is the same where samples come as late as Options.Keep.
+// keepReplayed is the minimum if samples come late, see Options.Keep.
 const keepReplayed = 16 * keepExited
 
-// keep is how many processes that have exited are at least kept. The files that they
-// map are held open, which is to leave most of the budget to others.
+// keep returns the minimum number of exited processes to keep. Their mapped files are held
+// open, which should leave most of the budget to other files.
 func (o *Options) keep() int {
 	if o.Keep > 0 {
 		return keepReplayed
 	}
-	return min(keepExited, o.MaxFiles/8)
+	return min(keepExited, o.maxFiles/8)
 }
 
-// exit marks a process whose main thread has exited. It is kept for a while;
-// forgetting is done many at a time, because it looks at all mappings.
+// exit marks a process whose main thread has exited. It is kept for a while. Many are forgotten
+// together, because that scans all mappings.
 func (t *Table) exit(p *Process) {
 	if p.exited {
 		return
@@ -30,17 +30,17 @@ func (t *Table) exit(p *Process) {
 	}
 }
 
-// retire notes that a process has exited.
+// retire records that a process has exited.
 func (t *Table) retire(p *Process) {
 	p.exited = true
 	t.exited = append(t.exited, p)
 }
 
-// sweep forgets the processes that exited first, but for those that samples
-// came from since the last sweep, and then all objects that no process maps and no
-// frame is held of. Whoever holds a forgotten Process can go on using it.
+// sweep forgets the processes that exited first, except those with samples since the last
+// sweep. Then it ends all objects that no process maps and that have no held frames. A caller
+// may continue to use a forgotten Process.
 func (t *Table) sweep() {
-	if t.swept != t.losses {
+	if t.swept != t.losses && t.fs.Recording == nil {
 		t.swept = t.losses
 		t.findVanished()
 	}
@@ -48,7 +48,7 @@ func (t *Table) sweep() {
 	kept := t.exited[:0]
 	for i, p := range t.exited {
 		switch {
-		case t.byPID[p.PID] != p: // its pid serves another one
+		case t.byPID[p.PID] != p: // another process has its pid now
 		case i >= old || p.seen:
 			p.seen = p.seen && i >= old
 			kept = append(kept, p)
@@ -62,7 +62,7 @@ func (t *Table) sweep() {
 	t.sweepObjects()
 }
 
-// findVanished marks the processes whose EXIT record was lost.
+// findVanished finds the processes whose EXIT record was lost, and retires them.
 func (t *Table) findVanished() {
 	for pid, p := range t.byPID {
 		if pid > 0 && !p.exited && !t.fs.Exists(pid) {
@@ -71,7 +71,7 @@ func (t *Table) findVanished() {
 	}
 }
 
-// sweepObjects closes and forgets what nothing leads to any more.
+// sweepObjects ends objects that are no longer used.
 func (t *Table) sweepObjects() {
 	for p := range t.kept {
 		for i := range p.mappings {
@@ -83,7 +83,7 @@ func (t *Table) sweepObjects() {
 		switch {
 		case o.Kind == Kernel || o.mapped:
 		case held.has(o.ID):
-			o.drop() // its frames may be asked for by name
+			o.drop() // its frames may still need names
 		default:
 			t.endObject(o)
 		}
@@ -101,7 +101,7 @@ func (t *Table) sweepObjects() {
 	}
 }
 
-// heldObjects returns the objects that are held: see Hold.
+// heldObjects returns the objects whose frames the caller holds: see Hold.
 func (t *Table) heldObjects() *objectSet {
 	held := new(objectSet)
 	if t.held != nil {
@@ -114,8 +114,8 @@ func (t *Table) heldObjects() *objectSet {
 	return held
 }
 
-// endObject takes an object's ID, which no other gets. A process that was forgotten and that
-// the caller holds may map it still: then the next Find gives it another.
+// endObject takes away an object's ID, which is never used again. A forgotten process that the
+// caller holds may still map the object. Then the next Find gives it a new ID.
 func (t *Table) endObject(o *Object) {
 	delete(t.objects, o.ID)
 	if o.reused != nil {
@@ -125,7 +125,7 @@ func (t *Table) endObject(o *Object) {
 	o.ID, o.unwind, o.unwindErr, o.dropped, o.perfMap = callchain.Kernel, nil, nil, false, nil
 }
 
-// kept yields all processes that samples may be of, some of them twice.
+// kept yields all processes that samples may belong to, some of them twice.
 func (t *Table) kept(yield func(*Process) bool) {
 	for _, p := range t.byPID {
 		if !yield(p) {

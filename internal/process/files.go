@@ -12,17 +12,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/openfile"
+	"github.com/ringtap/ringtap/internal/host/openfile"
 )
 
-// fileSet is the budget of open files. Files that a process has mapped are
-// held open so that they outlive the process and their name. When limit are
-// open, the one that was not used for longest is closed, and opened again by
-// its name when it is read next; one whose name does not lead to it any more
-// is not closed for others.
+// fileSet is the budget of open files. Mapped files are held open so that they outlive the
+// process and their name. When limit files are open, the least recently used one is closed, and
+// reopened by its name when it is read again. A file whose name no longer leads to it is never
+// closed to make room.
 //
-// Its methods and those of its files may be called from several goroutines,
-// as io.ReaderAt demands.
+// Its methods and those of its files may be called from several goroutines, as io.ReaderAt
+// requires.
 type fileSet struct {
 	mu    sync.Mutex
 	limit int
@@ -34,17 +33,17 @@ type fileSet struct {
 // file is a regular file that stays readable.
 type file struct {
 	set   *fileSet
-	roots []string // directories beneath which it can be opened again
+	roots []string // directories beneath which it can be reopened
 	name  string   // its path there
-	id    fileID   // as fstat(2) tells it
+	id    fileID   // from fstat(2)
 	size  int64
 	mtime unix.Timespec
-	grows bool // it is written to: another size is no other file
+	grows bool // it is being written: a different size does not mean a different file
 
 	nameless bool // it had no name when it was opened
 
 	// The rest belongs to set.mu.
-	fixed bool // its name does not lead to it: never closed to make room
+	fixed bool // its name no longer leads to it: never closed to make room
 	open  *os.File
 	used  uint64
 	at    int // index in set.held while open
@@ -56,15 +55,14 @@ type fileID struct {
 	inode        uint64
 }
 
-// errEnded says that a run does not wait for a file any more.
+// errEnded is returned by reads after the run has ended.
 var errEnded = fmt.Errorf("the run has ended: %w", context.Canceled)
 
-// errBudget says that a file could not be held open.
+// errBudget is returned when a file can't be held open.
 var errBudget = errors.New("too many deleted or replaced files are held open")
 
-// add holds f open by a descriptor of its file, of which st is the fstat(2).
-// The caller has filled in name, roots and grows. The set owns fd from
-// here on, also when it returns an error.
+// add holds f open through fd; st is fd's fstat(2). The caller has set f's name, roots and
+// grows. The set owns fd from here on, even if add returns an error.
 func (s *fileSet) add(fd int, st *unix.Stat_t, f *file) (*file, error) {
 	f.set, f.id, f.size, f.mtime = s, idOf(st), st.Size, st.Mtim
 	f.nameless = st.Nlink == 0
@@ -80,7 +78,7 @@ func idOf(st *unix.Stat_t) fileID {
 	return fileID{major: unix.Major(st.Dev), minor: unix.Minor(st.Dev), inode: st.Ino}
 }
 
-// hold makes room and enters an open file. The caller has locked the set.
+// hold makes room for f and adds it with the descriptor fd. The caller holds s.mu.
 func (s *fileSet) hold(f *file, fd int) error {
 	for len(s.held) >= s.limit {
 		oldest := s.oldest()
@@ -102,8 +100,8 @@ func (s *fileSet) hold(f *file, fd int) error {
 	return nil
 }
 
-// oldest returns the file that was not used for longest and may be closed, nil
-// if there is none. The caller has locked the set.
+// oldest returns the least recently used file that may be closed, or nil. The caller holds
+// s.mu.
 func (s *fileSet) oldest() (oldest *file) {
 	for _, f := range s.held {
 		if !f.fixed && (oldest == nil || f.used < oldest.used) {
@@ -113,7 +111,7 @@ func (s *fileSet) oldest() (oldest *file) {
 	return oldest
 }
 
-// release closes a file that is open. The caller has locked the set.
+// release closes an open file. The caller holds s.mu.
 func (s *fileSet) release(f *file) {
 	f.open.Close()
 	f.open = nil
@@ -124,14 +122,14 @@ func (s *fileSet) release(f *file) {
 	s.held = s.held[:last]
 }
 
-// count is the number of files that are open.
+// count returns the number of open files.
 func (s *fileSet) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.held)
 }
 
-// closeAll closes all files for good.
+// closeAll closes all files permanently.
 func (s *fileSet) closeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +139,7 @@ func (s *fileSet) closeAll() {
 	}
 }
 
-// close gives the file's place to others.
+// close closes the file and makes room for others.
 func (f *file) close() {
 	f.set.mu.Lock()
 	defer f.set.mu.Unlock()
@@ -150,8 +148,7 @@ func (f *file) close() {
 	}
 }
 
-// ReadAt implements io.ReaderAt. It opens the file again if it had to make
-// room for others.
+// ReadAt implements io.ReaderAt. It reopens the file if it was closed to make room.
 func (f *file) ReadAt(p []byte, offset int64) (int, error) {
 	for {
 		if f.set.ended.Load() {
@@ -163,13 +160,13 @@ func (f *file) ReadAt(p []byte, offset int64) (int, error) {
 		}
 		n, err := open.ReadAt(p, offset)
 		if errors.Is(err, os.ErrClosed) {
-			continue // made room between the two calls
+			continue // closed to make room between the two calls
 		}
 		return n, err
 	}
 }
 
-// stat returns what fstat(2) tells of the file now: its size in bytes and when it was written last.
+// stat returns the file's current size in bytes and the time of its last write.
 func (f *file) stat() (size int64, modified time.Time, err error) {
 	open, err := f.opened()
 	if err != nil {
@@ -182,7 +179,7 @@ func (f *file) stat() (size int64, modified time.Time, err error) {
 	return info.Size(), info.ModTime(), nil
 }
 
-// SyscallConn has readers look at the descriptor, as that of an *os.File.
+// SyscallConn gives access to the descriptor, like that of an *os.File.
 func (f *file) SyscallConn() (syscall.RawConn, error) {
 	open, err := f.opened()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/openfile"
+	"github.com/ringtap/ringtap/internal/host/openfile"
 )
 
 // holdFile enters a file of a directory into a set.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Named picks the processes of that name: as top(1) shows it, or that of the program's
-// file, with or without its path.
+// Named returns the processes with that name: the one in top(1), or the program file's, with or
+// without its path.
 func (h Host) Named(pids []int, name string) []int {
 	return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
 		if h.Comm(pid) == name {
@@ -19,15 +19,15 @@ func (h Host) Named(pids []int, name string) []int {
 	})
 }
 
-// InNamespace picks the process that has that pid in its own pid namespace.
-func (h Host) InNamespace(pids []int, own int) []int {
+// InNamespace returns the processes in pids that have the PID nsPID in their own PID namespace.
+func (h Host) InNamespace(pids []int, nsPID int) []int {
 	return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
 		status, err := h.Status(pid)
-		return err != nil || status.NSPID != own
+		return err != nil || status.NSPID != nsPID
 	})
 }
 
-// WithChildren adds the descendants of processes, each behind its parent.
+// WithChildren returns pids and their descendants among all, each after its parent.
 func (h Host) WithChildren(all, pids []int) []int {
 	children := make(map[int][]int)
 	for _, pid := range all {

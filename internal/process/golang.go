@@ -1,11 +1,11 @@
 package process
 
 import (
-	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
+	"github.com/ringtap/ringtap/internal/object/gotable"
 )
 
-// MapsGo reports whether the process has mapped a program or library that was written in Go.
+// MapsGo reports whether the process has mapped a program or library written in Go.
 func (p *Process) MapsGo() bool {
 	seen := make(map[*Object]bool)
 	for m := range p.Mapped {

@@ -6,9 +6,8 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Handle takes a record that may change the model; all others, samples among
-// them, are ignored. Records are to come in the order of their time. Nothing
-// of the record is kept.
+// Handle updates the model from a record. It ignores records that don't matter here, such as
+// samples. Records must come in time order. It keeps no reference to the record.
 func (t *Table) Handle(record perfevent.Record) {
 	switch r := record.(type) {
 	case *perfevent.Mmap:
@@ -26,8 +25,8 @@ func (t *Table) Handle(record perfevent.Record) {
 	}
 }
 
-// about returns the process that a record is about, nil if there is none or
-// the record is older than what is known of it.
+// about returns the process that a record is about, or nil if there is none or the record is
+// older than the process's data.
 func (t *Table) about(pid uint32, time uint64) *Process {
 	if pid == 0 || pid > maxPID {
 		return nil
@@ -42,7 +41,7 @@ func (t *Table) about(pid uint32, time uint64) *Process {
 	return p
 }
 
-// mmap enters a mapping, or the hole that one makes that is not executable.
+// mmap adds an executable mapping, or the hole made by a mapping that is not executable.
 func (t *Table) mmap(r *perfevent.Mmap) {
 	p := t.about(r.PID, r.Time)
 	if p == nil || r.Addr+r.Len < r.Addr {
@@ -75,7 +74,7 @@ func (t *Table) mmap(r *perfevent.Mmap) {
 	}
 }
 
-// comm renames a process, or starts its next life.
+// comm renames a process. If it is an exec, it starts the process's next life.
 func (t *Table) comm(r *perfevent.Comm) {
 	p := t.about(r.PID, r.Time)
 	if p == nil {
@@ -90,7 +89,7 @@ func (t *Table) comm(r *perfevent.Comm) {
 	next := t.newProcess(p.PID, string(r.Name), r.Time)
 	next.inherit(p)
 	next.NSPID = p.NSPID
-	// Who starts a container or a service moves it to its cgroup before exec.
+	// Container and service managers move a process to its cgroup before exec.
 	if path, ok := t.cgroup(next.PID); ok {
 		next.Cgroup = path
 	}
@@ -98,10 +97,10 @@ func (t *Table) comm(r *perfevent.Comm) {
 	t.byPID[next.PID] = next
 }
 
-// fork starts the life of a child with the mappings of its parent.
+// fork starts the life of a child, with its parent's mappings.
 func (t *Table) fork(r *perfevent.Fork) {
 	if r.PID == r.PPID || r.PID == 0 || r.PID > maxPID || r.PPID > maxPID {
-		return // a thread shares all that we keep
+		return // a thread shares everything we track
 	}
 	pid := int(r.PID)
 	known := t.byPID[pid]
@@ -109,14 +108,18 @@ func (t *Table) fork(r *perfevent.Fork) {
 		return
 	}
 	parent := t.Process(int(r.PPID))
-	if parent.unknown {
-		delete(t.byPID, pid) // whose pid this was before
+	if parent.unknown && t.fs.Recording == nil {
+		delete(t.byPID, pid) // forget the pid's former process
 		if t.load(pid).unknown && known != nil && !known.exited {
-			t.byPID[pid] = known // it was about to end when it was read
+			t.byPID[pid] = known // the process was about to end when it was read
 		}
 		return
 	}
-	child := t.newProcess(pid, parent.Comm, r.Time)
+	comm := parent.Comm
+	if comm == numbered(parent.PID) {
+		comm = numbered(pid)
+	}
+	child := t.newProcess(pid, comm, r.Time)
 	child.inherit(parent)
 	child.Parent = parent.PID
 	child.mappings, child.shared, parent.shared = parent.mappings, true, true
@@ -128,16 +131,14 @@ func (t *Table) fork(r *perfevent.Fork) {
 	t.byPID[pid] = child
 }
 
-// inherit takes over what a child has from its parent, and a process keeps
-// through exec.
+// inherit copies what a child gets from its parent, and what a process keeps through exec.
 func (p *Process) inherit(from *Process) {
 	p.Cgroup, p.Parent = from.Cgroup, from.Parent
 	p.mntNS, p.pidNS, p.nested = from.mntNS, from.pidNS, from.nested
 	p.uids = from.uids
 }
 
-// readNSPID asks for the number that a process has in its own pid namespace,
-// which no record tells.
+// readNSPID reads a process's PID in its own pid namespace, which no record has.
 func (t *Table) readNSPID(p *Process) {
 	st, err := t.fs.status(p.PID)
 	if err != nil {
@@ -147,10 +148,9 @@ func (t *Table) readNSPID(p *Process) {
 	p.NSPID, p.nested = st.NSPID, st.nested
 }
 
-// end marks the end of a process. It is that of its main thread: where others
-// go on they are samples of a process that has exited, which is not forgotten
-// while they come. The time does not matter, since a process that was read
-// from /proc after its exit was a zombie there.
+// end marks the end of a process, which is the end of its main thread. If other threads go on,
+// their samples belong to an exited process, which is kept while they come. The record's time
+// does not matter: a process read from /proc after its exit was a zombie there.
 func (t *Table) end(r *perfevent.Exit) {
 	if r.PID != r.TID || r.PID == 0 || r.PID > maxPID {
 		return
@@ -160,7 +160,7 @@ func (t *Table) end(r *perfevent.Exit) {
 	}
 }
 
-// namespaces notes in which namespaces a process lives.
+// namespaces records the namespaces of a process.
 func (t *Table) namespaces(r *perfevent.Namespaces) {
 	if r.PID != r.TID || len(r.Links) <= perfevent.NamespaceMount {
 		return

@@ -2,8 +2,6 @@ package process
 
 import (
 	"bytes"
-	"debug/elf"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,17 +10,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/buildid"
 )
 
-// errReplaced says that a name leads to another file than it did.
+// errReplaced is returned when a name leads to another file than before.
 var errReplaced = errors.New("another file has this name now")
 
-// errNoIdentity says that nothing but a name is known of a mapped file, which
-// is not enough to tell it from another.
+// errNoIdentity is returned when only the name of a mapped file is known. A name is not enough
+// to identify it.
 var errNoIdentity = errors.New("its inode is not known")
 
-// check tells whether an open file is the one of the mapping.
+// check returns nil if an open file is the mapped one.
 func (s *seenMapping) check(fd int, st *unix.Stat_t) error {
 	switch {
 	case len(s.build) > 0:
@@ -33,23 +31,22 @@ func (s *seenMapping) check(fd int, st *unix.Stat_t) error {
 	return checkIdentity(fd, st, s.id)
 }
 
-// numberers are file systems where the device that the kernel's mapping names is
-// not the one that stat(2) tells of the same file: btrfs has one device for each
-// subvolume, overlayfs passes on the device of the layer below, bcachefs is as
-// btrfs. The inode is the same.
+// numberers are file systems where the device of the kernel's mapping differs from stat(2)'s
+// for the same file. btrfs and bcachefs have one device per subvolume; overlayfs passes on the
+// device of the layer below. The inode is the same.
 var numberers = [...]int64{
 	0x9123683e, // BTRFS_SUPER_MAGIC
 	0x794c7630, // OVERLAYFS_SUPER_MAGIC
 	0xca451a4e, // BCACHEFS_STATFS_MAGIC
 }
 
-// ownNumbers tells whether an open file is on such a file system.
+// ownNumbers reports whether an open file is on such a file system.
 func ownNumbers(fd int) bool {
 	var fs unix.Statfs_t
 	return unix.Fstatfs(fd, &fs) == nil && slices.Contains(numberers[:], int64(fs.Type))
 }
 
-// checkIdentity tells whether an open file is the wanted one.
+// checkIdentity returns nil if an open file is the wanted one.
 func checkIdentity(fd int, st *unix.Stat_t, want fileID) error {
 	got := idOf(st)
 	switch {
@@ -64,57 +61,21 @@ func checkIdentity(fd int, st *unix.Stat_t, want fileID) error {
 		errReplaced, got.major, got.minor, want.major, want.minor)
 }
 
-// maxNotes bounds the notes of a file that a build id is looked for in.
-const maxNotes = 64 << 10
-
-// checkBuildID tells whether an ELF file has a build id.
+// checkBuildID returns nil if an ELF file has the wanted build id.
 func checkBuildID(fd int, size int64, want []byte) error {
-	image, err := elfimage.New(preader(fd), size)
-	if err != nil {
+	id, err := buildid.Of(preader(fd), size)
+	switch {
+	case errors.Is(err, buildid.ErrNone):
+		return fmt.Errorf("%w: %w", errReplaced, err)
+	case err != nil:
 		return err
-	}
-	for _, segment := range image.Segments {
-		if segment.Type != elf.PT_NOTE {
-			continue
-		}
-		notes, err := image.Read(segment.Off, segment.Filesz, maxNotes)
-		if err != nil {
-			continue
-		}
-		if id := findBuildID(notes, image.Order); id != nil {
-			if bytes.Equal(id, want) {
-				return nil
-			}
-			return fmt.Errorf("%w: build id %x, not %x", errReplaced, id, want)
-		}
-	}
-	return fmt.Errorf("%w: no build id", errReplaced)
-}
-
-// findBuildID returns the descriptor of the note NT_GNU_BUILD_ID (elf(5)): a
-// note is three words, the lengths of its name and descriptor and its type,
-// and these two, each padded to a word.
-func findBuildID(notes []byte, order binary.ByteOrder) []byte {
-	const buildID = 3
-	for len(notes) >= 12 {
-		name := uint64(order.Uint32(notes))
-		size := uint64(order.Uint32(notes[4:]))
-		kind := order.Uint32(notes[8:])
-		notes = notes[12:]
-		begin := (name + 3) &^ 3
-		end := begin + size
-		if end > uint64(len(notes)) {
-			return nil
-		}
-		if kind == buildID && string(notes[:name]) == "GNU\x00" {
-			return notes[begin:end]
-		}
-		notes = notes[min((end+3)&^3, uint64(len(notes))):]
+	case !bytes.Equal(id, want):
+		return fmt.Errorf("%w: build id %x, not %x", errReplaced, id, want)
 	}
 	return nil
 }
 
-// preader reads a descriptor that stays its owner's.
+// preader reads from a descriptor without owning it.
 type preader int
 
 func (fd preader) ReadAt(p []byte, offset int64) (int, error) {

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/openfile"
+	"github.com/ringtap/ringtap/internal/host/openfile"
 )
 
 func TestIdentityIsInodeAndDevice(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -29,7 +29,7 @@ int main(void) { printf("%p\n", (void *)main); return 0; }`, "-no-pie")
 	}
 	must(t, err)
 	defer session.Close()
-	table := NewTable(Options{MaxFiles: budget})
+	table := NewTable(Options{maxFiles: budget})
 	defer table.Close()
 	must(t, table.Snapshot())
 	must(t, session.Enable())

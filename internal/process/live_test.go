@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/openfile"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/host/openfile"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -138,8 +138,8 @@ int main(int argc, char **argv) {
 		t.Fatal("the program is still there")
 	}
 	o := objectAt(t, table, c.Process.Pid, c.address(t))
-	if o.Path != library || !o.Deleted || o.Kind != File {
-		t.Errorf("%s %q, deleted %t; want %q", o.Kind, o.Path, o.Deleted, library)
+	if o.Path != library || !o.deleted || o.Kind != File {
+		t.Errorf("%s %q, deleted %t; want %q", o.Kind, o.Path, o.deleted, library)
 	}
 	if !bytes.Equal(contents(t, o), want) {
 		t.Error("it reads another content")
@@ -157,8 +157,8 @@ func TestLiveAProgramThatWasReplacedIsReadAsItRuns(t *testing.T) {
 	defer table.Close()
 	must(t, table.Snapshot(c.Process.Pid))
 	o := objectAt(t, table, c.Process.Pid, c.address(t))
-	if o.Path != program || !o.Deleted || !bytes.Equal(contents(t, o), want) {
-		t.Errorf("%q, deleted %t, or another content", o.Path, o.Deleted)
+	if o.Path != program || !o.deleted || !bytes.Equal(contents(t, o), want) {
+		t.Errorf("%q, deleted %t, or another content", o.Path, o.deleted)
 	}
 
 	// By its name alone it is not to be had: better nothing than the new one.
@@ -193,8 +193,8 @@ int main(int argc, char **argv) {
 	must(t, table.Snapshot(c.Process.Pid))
 	c.stop()
 	o := objectAt(t, table, c.Process.Pid, c.address(t))
-	if o.Kind != File || o.Path != "/memfd:hidden" || !o.Deleted || !bytes.Equal(contents(t, o), readFile(t, program)) {
-		t.Errorf("%s %q, deleted %t, or another content", o.Kind, o.Path, o.Deleted)
+	if o.Kind != File || o.Path != "/memfd:hidden" || !o.deleted || !bytes.Equal(contents(t, o), readFile(t, program)) {
+		t.Errorf("%s %q, deleted %t, or another content", o.Kind, o.Path, o.deleted)
 	}
 }
 
@@ -226,8 +226,8 @@ func TestLiveAProgramOfAnotherMountNamespaceIsReadable(t *testing.T) {
 	must(t, table.Snapshot(c.Process.Pid))
 	pc := c.address(t)
 	o := objectAt(t, table, c.Process.Pid, pc)
-	if o.Path != inner || o.Deleted || !bytes.Equal(contents(t, o), readFile(t, program)) {
-		t.Errorf("%q, deleted %t, or another content", o.Path, o.Deleted)
+	if o.Path != inner || o.deleted || !bytes.Equal(contents(t, o), readFile(t, program)) {
+		t.Errorf("%q, deleted %t, or another content", o.Path, o.deleted)
 	}
 
 	p := table.Process(c.Process.Pid)

@@ -182,7 +182,7 @@ func TestProgramsThatComeAndGoLeaveNoDescriptorsBehind(t *testing.T) {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	table := NewTable(Options{Host: Host{Proc: dir}, MaxFiles: budget})
+	table := NewTable(Options{Host: Host{Proc: dir}, maxFiles: budget})
 	t.Cleanup(table.Close)
 	var held []callchain.ObjectID
 	table.Hold(func(hold func(callchain.ObjectID)) {

@@ -1,14 +1,14 @@
 package process
 
-// Mapped is executable memory of a process.
+// Mapped is an executable mapping of a process.
 type Mapped struct {
 	Start, End uint64 // addresses
-	Offset     uint64 // in the object, as that of a callchain.Frame at Start
+	Offset     uint64 // in the object: the Offset of a callchain.Frame at Start
 	Object     *Object
 }
 
-// Mapped calls yield with the executable mappings by address, until it returns
-// false. Unlike Find it makes no unwind table: what is mapped is known, not used.
+// Mapped calls yield with the executable mappings, by address, until yield returns false.
+// Unlike Find it does not make unwind tables.
 func (p *Process) Mapped(yield func(Mapped) bool) {
 	for i := range p.mappings {
 		m := &p.mappings[i]

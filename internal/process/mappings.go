@@ -5,22 +5,21 @@ import (
 	"sort"
 )
 
-// maxMappings bounds the executable mappings of one process: the kernel's own
-// default for all mappings (DEFAULT_MAX_MAP_COUNT, vm.max_map_count).
+// maxMappings bounds the executable mappings of one process. It is the kernel's default for all
+// mappings (DEFAULT_MAX_MAP_COUNT, vm.max_map_count).
 const maxMappings = 65530
 
-// mapping is executable memory of a process. The offset is that of a
-// callchain.Frame at start: in the file where there is one, else the address.
+// mapping is executable memory of a process. offset is that of a callchain.Frame at start: a
+// file offset if there is a file, otherwise the address.
 type mapping struct {
 	start, end uint64
 	offset     uint64
 	object     *Object
 }
 
-// overlay puts m into a list that is sorted by address and has no overlaps,
-// the way mmap(2) with MAP_FIXED does: what was there is gone, what it only
-// partly covers is cut or split. A nil object leaves a hole. It changes list in
-// place where it can, as append does.
+// overlay inserts m into a list that is sorted by address and has no overlaps. Like mmap(2)
+// with MAP_FIXED, m replaces what it covers; partly covered mappings are cut or split. A nil
+// object leaves a hole. overlay may change list in place, like append.
 func overlay(list []mapping, m mapping) []mapping {
 	i := sort.Search(len(list), func(i int) bool { return list[i].end > m.start })
 	j := i
@@ -50,14 +49,14 @@ func overlay(list []mapping, m mapping) []mapping {
 	return slices.Replace(list, i, j, fresh[:n]...)
 }
 
-// covers tells whether list already says what m says, which is so for most
-// records that a snapshot and the ring both have.
+// covers reports whether list already contains m. That is so for most records of mappings that
+// the snapshot has too.
 func covers(list []mapping, m mapping) bool {
 	i, ok := find(list, m.start)
 	return ok && list[i] == m
 }
 
-// find returns the place of the mapping that holds an address.
+// find returns the index of the mapping that contains an address.
 func find(list []mapping, pc uint64) (int, bool) {
 	low, high := 0, len(list)
 	for low < high {

@@ -2,27 +2,26 @@ package process
 
 import "bytes"
 
-// Area is a line of /proc/PID/maps (proc_pid_maps(5)): memory of a process.
+// Area is a line of /proc/PID/maps (proc_pid_maps(5)): a range of a process's memory.
 type Area struct {
-	Start, End uint64 // addresses: End is behind the last byte
-	Offset     uint64 // bytes from the file's first
+	Start, End uint64 // addresses: [Start, End)
+	Offset     uint64 // in the file, in bytes
 	Writable   bool
 	Executable bool
-	// Path is as the kernel escapes and marks it, and is valid until the next line
-	// is read.
+	// Path is escaped and marked by the kernel. It is valid until the next line is read.
 	Path []byte
 
 	id fileID // inode 0 if no file is mapped
 }
 
-// isExecutable tells whether a line of maps is about executable memory, for
-// nine in ten are not and need no further look.
+// isExecutable reports whether a line of maps is about executable memory. Nine in ten are not
+// and need no parsing.
 func isExecutable(line []byte) bool {
 	i := bytes.IndexByte(line, ' ')
 	return i >= 0 && len(line) > i+3 && line[i+3] == 'x'
 }
 
-// parseArea reads one line of maps:
+// parseArea parses one line of maps:
 //
 //	55a493272000-55a493277000 r-xp 00002000 fe:00 247026       /usr/bin/cat
 func parseArea(line []byte) (a Area, ok bool) {
@@ -56,8 +55,8 @@ func parseArea(line []byte) (a Area, ok bool) {
 	return a, true
 }
 
-// number reads digits of a base up to an end byte, or up to the end of text
-// where that byte is a blank (old kernels leave none after the last field).
+// number reads digits in a base up to the byte end. If end is a blank, the number may also end
+// the text: old kernels put no blank after the last field.
 func number(text []byte, base uint64, end byte) (value uint64, rest []byte, ok bool) {
 	for i, c := range text {
 		var digit uint64
@@ -77,12 +76,12 @@ func number(text []byte, base uint64, end byte) (value uint64, rest []byte, ok b
 	return value, nil, end == ' ' && len(text) > 0
 }
 
-// deletedMark is what the kernel appends to the path of a file that has no name
-// any more (d_path in fs/d_path.c), in maps as in records.
+// deletedMark is appended by the kernel to the path of a file without a name (d_path in
+// fs/d_path.c), in maps and in records.
 const deletedMark = " (deleted)"
 
-// cutDeleted removes that mark. A file whose name really ends that way is told
-// from a deleted one by its inode.
+// cutDeleted removes that mark. A file whose name really ends with the mark can be told from a
+// deleted one by its inode.
 func cutDeleted(path []byte) (name []byte, deleted bool) {
 	if len(path) == 0 || path[0] != '/' {
 		return path, false
@@ -90,8 +89,8 @@ func cutDeleted(path []byte) (name []byte, deleted bool) {
 	return bytes.CutSuffix(path, []byte(deletedMark))
 }
 
-// unescape undoes what maps, other than records, does to a path: newlines are
-// written \012 (seq_path in fs/seq_file.c).
+// unescape undoes the escaping of paths in maps, where newlines are written as \012 (seq_path
+// in fs/seq_file.c). Records are not escaped.
 func unescape(path []byte) []byte {
 	if !bytes.Contains(path, escapedNewline) {
 		return path

@@ -1,23 +1,23 @@
 package process
 
 import (
+	"bytes"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// page is the least size of a page: what lies within one is there as a whole or
-// not at all.
+// page is the smallest page size: memory within one page is readable completely or not at all.
 const page = 4096
 
-// maxPages is how many pages one call reads.
+// maxPages is the maximum number of pages read per call.
 const maxPages = 64
 
-// ReadMemory reads b from the memory of a process or thread at an address, and
-// returns how many bytes of it are there from its begin on. Pages that are not in
-// memory are brought in.
+// ReadMemory reads memory of a process or thread at addr into b. It returns the number of bytes
+// read before the first unreadable one. The kernel faults in pages that are not in RAM.
 func (h Host) ReadMemory(id int, addr uint64, b []byte) (done int) {
-	if h.Proc != "" { // process_vm_readv(2) knows the processes of this machine
+	if h.Proc != "" { // process_vm_readv(2) works only for this machine's processes
 		file, err := os.Open(h.Path(id, "mem"))
 		if err != nil {
 			return 0
@@ -46,4 +46,16 @@ func (h Host) ReadMemory(id int, addr uint64, b []byte) (done int) {
 		}
 	}
 	return done
+}
+
+// ResidentBytes returns how much of a process's memory is in RAM, or 0 if unknown
+// (proc_pid_statm(5)).
+func (h Host) ResidentBytes(pid int) uint64 {
+	text, err := h.Read(pid, "statm")
+	fields := bytes.Fields(text)
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseUint(string(fields[1]), 10, 64)
+	return pages * uint64(os.Getpagesize())
 }

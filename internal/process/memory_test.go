@@ -42,3 +42,9 @@ func TestMemoryOfATreeIsReadFromItsFile(t *testing.T) {
 		}
 	}
 }
+
+func TestResidentBytesAreOfProcessesThatExist(t *testing.T) {
+	if own, none := (Host{}).ResidentBytes(os.Getpid()), (Host{}).ResidentBytes(1<<30); own < 1<<20 || none != 0 {
+		t.Errorf("this process has %d bytes, one that does not exist %d", own, none)
+	}
+}

@@ -6,25 +6,25 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Names knows what threads are called: from records, and from the Host for threads
-// that are older than the records. It belongs to one goroutine.
+// Names knows the names of threads: from records, and from the Host for threads older than the
+// records. It belongs to one goroutine.
 type Names struct {
 	host  Host
 	names map[uint32][]byte
-	// ended holds the last threads that have ended: the kernel traces some of
-	// what a thread does after its exit record.
+	// ended holds the threads that ended last: the kernel traces some of a thread's activity
+	// after its exit record.
 	ended [1024]uint32
 	next  int
 }
 
-// NewNames makes the names of a host's threads.
+// NewNames returns the names of a host's threads.
 func NewNames(host Host) *Names { return &Names{host: host, names: make(map[uint32][]byte)} }
 
-// Snapshot reads the names of the threads of the processes, of all if there are
-// none. A thread that is gone before it is read stays unknown.
+// Snapshot reads the names of the threads of pids, or of all processes if there are no pids. A
+// thread that ends before it is read stays unknown.
 func (n *Names) Snapshot(pids ...int) {
 	if len(pids) == 0 {
-		pids, _ = n.host.Processes() // as far as they can be listed
+		pids, _ = n.host.Processes() // as many as can be listed
 	}
 	for _, pid := range pids {
 		tids, _ := n.host.Threads(pid)
@@ -34,7 +34,7 @@ func (n *Names) Snapshot(pids ...int) {
 	}
 }
 
-// Handle takes a record that may name a thread.
+// Handle updates the names from a record.
 func (n *Names) Handle(record perfevent.Record) {
 	switch r := record.(type) {
 	case *perfevent.Comm:
@@ -46,7 +46,7 @@ func (n *Names) Handle(record perfevent.Record) {
 	}
 }
 
-// bury forgets the thread that ended a thousand ends ago.
+// bury forgets the thread that ended 1024 thread exits ago, and remembers tid.
 func (n *Names) bury(tid uint32) {
 	if old := n.ended[n.next]; old != 0 {
 		delete(n.names, old)
@@ -55,16 +55,15 @@ func (n *Names) bury(tid uint32) {
 	n.next = (n.next + 1) % len(n.ended)
 }
 
-// Forget has the names of all threads read again when they are asked for, and
-// returns those that were known.
+// Forget makes all names be read again on demand. It returns the names known so far.
 func (n *Names) Forget() map[uint32][]byte {
 	known := n.names
 	n.names = make(map[uint32][]byte, len(known))
 	return known
 }
 
-// Name is what a thread is called, raw bytes; nil if nobody knows. The idle thread
-// 0 is called "<idle>", as the kernel's trace has it.
+// Name returns a thread's name, as raw bytes, or nil if it is unknown. The idle thread 0 has
+// the name "<idle>", as in the kernel's trace.
 func (n *Names) Name(tid uint32) []byte {
 	name, ok := n.names[tid]
 	if ok {

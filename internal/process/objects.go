@@ -2,34 +2,33 @@ package process
 
 import "strings"
 
-// maxObjectBytes bounds the memory of objects that no sample is in, which a
-// process can make as many of as it can map files.
+// maxObjectBytes bounds the memory for objects without samples. A process can create as many as
+// it can map files.
 const maxObjectBytes = 64 << 20
 
-// maxTries bounds how often opening a file is tried, each time with the next
-// process that maps it.
+// maxTries bounds the attempts to open a file, each through the next process that maps it.
 const maxTries = 16
 
-// key finds the object of a mapping: by the file's identity, by its build id
-// where the kernel gives that instead, or by name.
+// key identifies the object of a mapping: by the file's identity, by its build id if the kernel
+// reports that instead, or by name.
 type key struct {
 	id    fileID
 	build string
 	name  string
 }
 
-// seenMapping is an executable mapping as maps or a record tells of it.
+// seenMapping is an executable mapping from maps or from a record.
 type seenMapping struct {
 	start, end uint64
 	offset     uint64 // in the file
-	id         fileID // inode 0 if there is no file or it is not known
-	generation uint64 // of the inode, 0 if not known
+	id         fileID // inode 0 if there is no file or it is unknown
+	generation uint64 // of the inode, 0 if unknown
 	build      []byte // build id, instead of id
 	path       []byte
 	deleted    bool
 }
 
-// mapped enters a mapping into a process and returns it; it has no object if it is empty.
+// mapped adds a mapping to a process and returns it. The result has no object if it is empty.
 func (t *Table) mapped(p *Process, s *seenMapping) mapping {
 	if s.end <= s.start {
 		return mapping{}
@@ -42,7 +41,7 @@ func (t *Table) mapped(p *Process, s *seenMapping) mapping {
 	return m
 }
 
-// object returns what a mapping maps.
+// object returns the object of a mapping.
 func (t *Table) object(p *Process, s *seenMapping) *Object {
 	name := string(s.path)
 	switch {
@@ -70,8 +69,8 @@ func (t *Table) object(p *Process, s *seenMapping) *Object {
 	return o
 }
 
-// isAnonymous tells by its name whether memory has no file that a name could
-// find: as maps and as MMAP2 records call it.
+// isAnonymous reports whether a mapping's name, from maps or an MMAP2 record, means memory
+// without a file.
 func isAnonymous(name string) bool {
 	for _, prefix := range [...]string{"//anon", "[anon:", "[anon_shmem:", "/dev/zero", "/anon_hugepage", "/SYSV"} {
 		if strings.HasPrefix(name, prefix) {
@@ -81,7 +80,7 @@ func isAnonymous(name string) bool {
 	return false
 }
 
-// anonymous returns the object of all memory without files of a process.
+// anonymous returns the object of all of a process's memory without files.
 func (t *Table) anonymous(p *Process) *Object {
 	if p.anon == nil {
 		p.anon = &Object{Kind: Anon, Path: "[anon]", PID: p.PID, owner: p}
@@ -89,8 +88,7 @@ func (t *Table) anonymous(p *Process) *Object {
 	return p.anon
 }
 
-// special returns the object of memory that the kernel names, one for all
-// processes.
+// special returns the object of memory named by the kernel. All processes share it.
 func (t *Table) special(kind Kind, name string) *Object {
 	k := key{name: name}
 	if o := t.byKey[k]; o != nil {
@@ -99,7 +97,7 @@ func (t *Table) special(kind Kind, name string) *Object {
 	return t.enter(k, &Object{Kind: kind, Path: name})
 }
 
-// fileObject returns the object of a mapped file, opened if that is possible.
+// fileObject returns the object of a mapped file, and tries to open the file.
 func (t *Table) fileObject(p *Process, s *seenMapping) *Object {
 	k := key{id: s.id}
 	switch {
@@ -110,11 +108,11 @@ func (t *Table) fileObject(p *Process, s *seenMapping) *Object {
 	}
 	o := t.byKey[k]
 	if o != nil && o.generation != 0 && s.generation != 0 && o.generation != s.generation {
-		t.forget(k) // the inode number serves another file now
+		t.forget(k) // the inode number belongs to another file now
 		o = nil
 	}
 	if o == nil {
-		o = t.enter(k, &Object{Kind: File, Path: string(s.path), Deleted: s.deleted})
+		o = t.enter(k, &Object{Kind: File, Path: string(s.path), deleted: s.deleted})
 		if o == t.overflow {
 			return o
 		}
@@ -128,7 +126,7 @@ func (t *Table) fileObject(p *Process, s *seenMapping) *Object {
 	return o
 }
 
-// enter remembers an object by its key.
+// enter stores an object under its key.
 func (t *Table) enter(k key, o *Object) *Object {
 	cost := objectCost(o)
 	if t.bytes+cost > maxObjectBytes {
@@ -143,7 +141,7 @@ func (t *Table) enter(k key, o *Object) *Object {
 	return o
 }
 
-// forget has a key lead to no object any more.
+// forget removes a key.
 func (t *Table) forget(k key) {
 	if o := t.byKey[k]; o != nil && o.key == k {
 		t.bytes -= objectCost(o)
@@ -151,5 +149,5 @@ func (t *Table) forget(k key) {
 	delete(t.byKey, k)
 }
 
-// objectCost estimates the bytes that an object takes.
+// objectCost estimates the bytes an object takes.
 func objectCost(o *Object) int { return 512 + 2*len(o.Path) }

@@ -2,21 +2,21 @@ package process
 
 import "github.com/ringtap/ringtap/callchain"
 
-// objectSet is a set of objects. It is asked once for each frame that is held, so that it
-// is no map; and IDs are never used again, so that it is no array of all there were. What
-// it takes depends on the objects that are in it.
+// objectSet is a set of objects. It is queried for each held frame, so a map would be too slow.
+// IDs are never reused, so one array for all IDs would be too large. Its size depends on the
+// objects in it.
 type objectSet struct {
 	blocks map[callchain.ObjectID]*objectBlock // by the high bits of IDs
-	high   callchain.ObjectID                  // those of the block that was asked for last
-	last   *objectBlock                        // that block; nil if there is none
+	high   callchain.ObjectID                  // high bits of the last block used
+	last   *objectBlock                        // last block used; may be nil
 }
 
-// objectBlock has a bit for each object whose ID has the same high bits.
+// objectBlock has one bit for each object whose ID has the same high bits.
 type objectBlock [blockObjects / 64]uint64
 
 const blockObjects = 1 << 12
 
-// block returns the block of an ID, nil if there is none.
+// block returns the block of an ID, or nil if there is none.
 func (s *objectSet) block(id callchain.ObjectID) *objectBlock {
 	if high := id / blockObjects; s.last == nil || high != s.high {
 		s.high, s.last = high, s.blocks[high]

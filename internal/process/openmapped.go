@@ -4,27 +4,27 @@ import (
 	"errors"
 	"iter"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/openfile"
+	"github.com/ringtap/ringtap/internal/host/openfile"
 )
 
-// maxPeers bounds the processes through which a file is looked for when the
-// one that mapped it is gone.
+// maxPeers bounds the processes through which a file is searched for when the one that mapped
+// it is gone.
 const maxPeers = 4
 
-// openObject opens the file of an object through a process that maps it. It
-// returns the object that this file has already if it was met under another
-// identity before, else o.
+// openObject opens the file of an object through a process that maps it. If the file already
+// has an object under another identity, it returns that object, otherwise o.
 func (t *Table) openObject(o *Object, p *Process, s *seenMapping) *Object {
 	f, err := t.openMapped(p, s)
 	if err != nil {
 		if errors.Is(err, errBudget) {
-			t.sweepAt = 0 // those that only what has exited maps make room
+			t.sweepAt = 0 // sweep soon: files mapped only by exited processes make room
 		}
 		o.tries++
 		o.err = err
@@ -42,15 +42,15 @@ func (t *Table) openObject(o *Object, p *Process, s *seenMapping) *Object {
 		return other
 	}
 	o.file, o.err = f, nil
-	o.Deleted = o.Deleted || f.nameless
-	o.generated = (o.Deleted || isMemfd(o.Path)) && !isELF(f)
+	o.deleted = o.deleted || f.nameless
+	o.generated = (o.deleted || isMemfd(o.Path)) && !isELF(f)
 	if _, taken := t.byKey[k]; !taken {
 		t.byKey[k] = o
 	}
 	return o
 }
 
-// openLate tries once more to open an object that a sample is in now.
+// openLate tries again to open an object that now has a sample.
 func (t *Table) openLate(o *Object, p *Process, m *mapping) *Object {
 	return t.openObject(o, p, &seenMapping{
 		start:      m.start,
@@ -62,22 +62,24 @@ func (t *Table) openLate(o *Object, p *Process, m *mapping) *Object {
 	})
 }
 
-// isMemfd tells whether a path is that of memfd_create(2).
+// isMemfd reports whether a path belongs to memfd_create(2).
 func isMemfd(path string) bool { return strings.HasPrefix(path, "/memfd:") }
 
-// isELF tells code that was linked from code that a just-in-time compiler
-// keeps in a file so that it can map it twice.
+// isELF reports whether a file holds linked code. A just-in-time compiler may also keep its
+// code in a file, so that it can map it twice.
 func isELF(f *file) bool {
 	var magic [4]byte
 	_, err := f.ReadAt(magic[:], 0)
 	return err == nil && string(magic[:]) == "\x7fELF"
 }
 
-// openMapped opens a mapped file: by the kernel's own links to it, which need
-// no name but privilege and a living process, else by its name as the process
-// sees it.
+// openMapped opens a mapped file. It tries the kernel's own links, which need no name, but
+// privileges and a living process. Then it tries the file's name as the process sees it.
 func (t *Table) openMapped(p *Process, s *seenMapping) (*file, error) {
 	name := string(s.path)
+	if r := t.fs.Recording; r != nil {
+		return t.openRecorded(r, s)
+	}
 	first := error(unix.ESRCH)
 	if !p.exited {
 		f, err := t.openLink(p, s, mapFile(s.start, s.end))
@@ -101,8 +103,8 @@ func (t *Table) openMapped(p *Process, s *seenMapping) (*file, error) {
 	if p.exited {
 		return nil, first
 	}
-	// The program of a process that is ours, when we are not root; else a
-	// range that was split since.
+	// Try the program of our own process, if we are not root; then a range that was split
+	// since.
 	if f, err := t.openLink(p, s, "exe"); err == nil {
 		return f, nil
 	}
@@ -114,15 +116,38 @@ func (t *Table) openMapped(p *Process, s *seenMapping) (*file, error) {
 	return nil, first
 }
 
-// file says how a mapping's file can be opened again: beneath the root where it
-// was found or, when that process is gone, ours.
+// openRecorded opens the file of a recorded mapping, if this machine has it.
+func (t *Table) openRecorded(r *Recording, s *seenMapping) (*file, error) {
+	f, isSame, err := r.Open(string(s.path), s.build)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && !isSame {
+		err = s.check(fd, &st)
+	}
+	name, linkErr := filepath.EvalSymlinks(f.Name()) // it is reopened without following links
+	if err = errors.Join(err, linkErr); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return t.files.add(fd, &st, &file{name: name, roots: []string{"/"}})
+}
+
+// file returns a file that can be reopened beneath root, or beneath ours if that process is
+// gone.
 func (s *seenMapping) file(root string) *file {
 	return &file{name: string(s.path), roots: []string{root, "/"}}
 }
 
-// openLink opens a magic link of a process's /proc directory if it leads to the
-// mapped file. The link's text may prove that where the inode cannot: overlayfs
-// shows another number for a file that was changed after it was opened.
+// openLink opens a magic link in a process's /proc directory if it leads to the mapped file. If
+// the inode differs, the link's text may prove it: overlayfs shows another number for a file
+// that was changed after it was opened.
 func (t *Table) openLink(p *Process, s *seenMapping, link string) (*file, error) {
 	path := t.fs.Path(p.PID, link)
 	fd, st, err := openfile.Regular(path)
@@ -136,24 +161,23 @@ func (t *Table) openLink(p *Process, s *seenMapping, link string) (*file, error)
 	return t.files.add(fd, &st, s.file(t.fs.Path(p.PID, "root")))
 }
 
-// linksTo tells whether the text of a magic link is a mapping's path.
+// linksTo reports whether a magic link's text is a mapping's path.
 func linksTo(link string, path []byte) bool {
 	target, err := os.Readlink(link)
 	return err == nil && strings.TrimSuffix(target, deletedMark) == string(path)
 }
 
-// mapFile is the name of a range in /proc/PID/map_files.
+// mapFile returns the name of a range in /proc/PID/map_files.
 func mapFile(start, end uint64) string {
 	return "map_files/" + strconv.FormatUint(start, 16) + "-" + strconv.FormatUint(end, 16)
 }
 
-// findMapFile returns the link of any range that maps the same inode, "" if
-// there is none.
+// findMapFile returns the link of any range that maps the same inode, or "".
 func (t *Table) findMapFile(p *Process, s *seenMapping) (link string) {
 	if s.id.inode == 0 {
 		return ""
 	}
-	// An error leaves link as it is, which says all there is to say.
+	// An error leaves link empty, which means not found.
 	_ = t.fs.Areas(p.PID, func(a *Area) bool {
 		if a.id == s.id {
 			link = mapFile(a.Start, a.End)
@@ -163,11 +187,14 @@ func (t *Table) findMapFile(p *Process, s *seenMapping) (link string) {
 	return link
 }
 
-// roots yields the directories beneath which a process's paths lead to what it
-// sees: its own root, else our own if it lives in our mount namespace, else
-// those of some that live in the same.
+// roots yields the directories beneath which a process's paths can be resolved: its own root;
+// then our root if it lives in our mount namespace, otherwise the roots of a few processes in
+// its mount namespace.
 func (t *Table) roots(p *Process) iter.Seq[string] {
 	return func(yield func(string) bool) {
+		if t.fs.Recording != nil {
+			return
+		}
 		if !p.exited && !yield(t.fs.Path(p.PID, "root")) {
 			return
 		}
@@ -187,8 +214,8 @@ func (t *Table) roots(p *Process) iter.Seq[string] {
 	}
 }
 
-// name gives an object its ID when the first sample is in it, and makes ready
-// what its frames will need while the process is still there.
+// name gives an object its ID when a sample first hits it. It also prepares what its frames
+// will need, while the process still exists.
 func (t *Table) name(p *Process, m *mapping) {
 	if o := m.object; o.ID == callchain.Kernel && o.Kind == File && o.file == nil {
 		m.object = t.openLate(o, p, m)
@@ -211,6 +238,10 @@ func (t *Table) name(p *Process, m *mapping) {
 func (t *Table) number(p *Process, o *Object) {
 	switch o.Kind {
 	case VDSO:
+		if r := t.fs.Recording; r != nil {
+			o.file, o.err = t.openRecorded(r, &seenMapping{path: []byte(o.Path)})
+			break
+		}
 		if !o.compat {
 			o.image, o.err = readVDSO()
 			break
@@ -228,7 +259,7 @@ func (t *Table) number(p *Process, o *Object) {
 	t.objects[o.ID] = o
 }
 
-// notFound tells whether an error only says that a file or process is gone.
+// notFound reports whether an error means that a file or process is gone.
 func notFound(err error) bool {
-	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH)
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOTDIR)
 }

@@ -2,7 +2,6 @@ package process
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,6 +83,10 @@ func TestParseStatusReadsWhatIsNeeded(t *testing.T) {
 			t.Errorf("%d:\n got %+v, %t\nwant %+v", test.pid, got, ok, test.want)
 		}
 	}
+	caught := Status{TGID: 7, NSPID: 7, Caught: 0x7be3c0fe28014a03}
+	if got, ok := parseStatus([]byte("Tgid:\t7\nSigCgt:\t7be3c0fe28014a03\n")); !ok || got != caught {
+		t.Errorf("signals that have a handler: %+v, %t, want %+v", got, ok, caught)
+	}
 	if _, ok := parseStatus([]byte("Name:\tx\n")); ok {
 		t.Error("a status without Tgid was accepted")
 	}
@@ -147,17 +150,6 @@ func TestPathsAreAsTheProcessSeesThem(t *testing.T) {
 			t.Errorf("%q: %q, %t; want %q, %t", test.path, got, deleted, test.want, test.deleted)
 		}
 	}
-}
-
-func FuzzFindBuildID(f *testing.F) {
-	f.Add([]byte("\x04\x00\x00\x00\x04\x00\x00\x00\x03\x00\x00\x00GNU\x00abcd"))
-	f.Add([]byte("\x05\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00Linux\x00\x00\x00x\x00\x00\x00" +
-		"\x04\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00GNU\x00ab"))
-	f.Fuzz(func(t *testing.T, notes []byte) {
-		if id := findBuildID(notes, binary.LittleEndian); len(id) > 0 && !bytes.Contains(notes, id) {
-			t.Errorf("%x is not in the notes", id)
-		}
-	})
 }
 
 func FuzzParseArea(f *testing.F) {

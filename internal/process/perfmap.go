@@ -12,26 +12,26 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/openfile"
+	"github.com/ringtap/ringtap/internal/host/openfile"
 )
 
-// errForeign says that a perf map belongs to someone else than its process.
+// errForeign is returned when a perf map belongs to another user.
 var errForeign = errors.New("it belongs neither to the process's user nor to root")
 
-// PerfMap returns the symbols that the process of an Anon object has written
-// for its generated code to /tmp/perf-PID.map (tools/perf/Documentation/
-// jit-interface.txt in the kernel's tree), from the begin to where it ends now.
-// The file is looked for in the process's own root directory, under its pid in
-// its own pid namespace; if there is none, a jitdump file that the process has mapped
-// stands in for it. It is looked for when the first sample meets the memory and, if there
-// was none, when PerfMap is called while the process lives; it stays readable
-// after that. The text is the process's and not to be trusted.
+// PerfMap returns the symbols for generated code that the process of an Anon object has written
+// so far to /tmp/perf-PID.map. The format is described in
+// tools/perf/Documentation/jit-interface.txt in the kernel's tree. The path is in the process's
+// own root directory, with its pid in its own pid namespace. If there is no such file, a
+// jitdump file that the process has mapped is used.
 //
-// With Options.FollowCode, code that took the place of other code during the run is an object of
-// its own. Its map has that code only, and the process's other map leaves it out.
+// The file is searched for when a sample first hits the memory. If there was none, it is
+// searched for again in each call while the process lives. Once opened, it stays readable. The
+// text comes from the process and must not be trusted.
 //
-// The error wraps ErrNoImage for other kinds and fs.ErrNotExist if the process
-// writes no map.
+// With Options.FollowCode, code that replaced other code during the run is an object of its
+// own. Its map has only that code, and the process's main map leaves it out.
+//
+// The error wraps ErrNoImage for other kinds, and fs.ErrNotExist if the process writes no map.
 func (o *Object) PerfMap() (io.Reader, error) {
 	if o.Kind != Anon {
 		return nil, fmt.Errorf("perf map of %s: %w", o.Path, ErrNoImage)
@@ -54,7 +54,7 @@ func (o *Object) PerfMap() (io.Reader, error) {
 	return all, nil
 }
 
-// MapsCode tells whether the process has written names for its generated code by now.
+// MapsCode reports whether the process has already written names for its generated code.
 func (p *Process) MapsCode() bool {
 	o := p.anon
 	if o == nil {
@@ -64,8 +64,8 @@ func (p *Process) MapsCode() bool {
 	return err == nil
 }
 
-// openPerfMap opens the map through the process, or through another one with
-// the same root when the process has exited.
+// openPerfMap opens the map through the process, or through another process with the same root
+// if it has exited.
 func (o *Object) openPerfMap() error {
 	p := o.owner
 	if p.NSPID == 0 {
@@ -97,7 +97,7 @@ func (o *Object) openPerfMap() error {
 	return fmt.Errorf("open %s: %w", name, last)
 }
 
-// jitdumps are the paths of the jitdump files that the process has mapped, by which it
+// jitdumps returns the paths of the jitdump files that the process has mapped. The mapping
 // marks them for perf (tools/perf/Documentation/jitdump-specification.txt).
 func (p *Process) jitdumps() (paths []string) {
 	name := "jit-" + strconv.Itoa(p.NSPID) + ".dump"

@@ -7,45 +7,45 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 )
 
-// Process is one life of one process between exec calls. Its exported fields
-// are to be read only, and change as records say so.
+// Process is one life of one process, from a fork or exec to the next exec or its end. The
+// exported fields are read-only for callers. They change with records.
 type Process struct {
-	Index  int    // dense number of this life, from 0 (swapper) on; never used again
+	Index  int    // dense number of this life, from 0 (swapper); never reused
 	PID    int    // tgid in our pid namespace
-	NSPID  int    // tgid in the innermost pid namespace; 0 if it was gone before it could be read
+	NSPID  int    // tgid in the innermost pid namespace; 0 if the process ended before it was read
 	TGID   int    // = PID
 	Comm   string // name of the main thread: at most 15 raw bytes (kernel workers: 63)
 	Cgroup string // path below the cgroup root, "" if unknown: see parseCgroup for which
-	Parent int    // pid of who forked it, 0 if it was there before
+	Parent int    // pid of the process that forked it, 0 if it existed before
 
 	table        *Table
-	since        uint64 // CLOCK_MONOTONIC, ns: older records are no news
+	since        uint64 // CLOCK_MONOTONIC, ns: older records are ignored
 	mntNS, pidNS uint64 // inode numbers, 0 if unknown
 	uids         [2]uint32
-	nested       bool // it is in another pid namespace than we are
-	unknown      bool // nothing could be read of it
-	exited       bool // its main thread is gone
-	seen         bool // asked for since it exited
+	nested       bool // it is in another pid namespace than ringtap
+	unknown      bool // nothing could be read about it
+	exited       bool // its main thread has exited
+	seen         bool // looked up since it exited
 
-	losses  int    // Table.losses when its mappings were read last
-	missing reread // of addresses on stacks
-	missed  reread // of addresses where a thread ran
+	losses  int    // Table.losses when its mappings were last read
+	missing reread // rereads for addresses on stacks
+	missed  reread // rereads for addresses where a thread ran
 
 	mappings []mapping // sorted, without overlaps
-	shared   bool      // another process has the same slice
-	last     int       // index of the mapping that Find returned last
+	shared   bool      // another process shares the slice
+	last     int       // index of the mapping that Find last returned
 	version  uint64
 	anon     *Object // its memory without files
-	heir     bool    // it may map the Anon object of a process that it was forked from
-	remapped int     // how often readMaps looked for copies of text because of a record
+	heir     bool    // it may map the Anon object of the process it was forked from
+	remapped int     // how often a record made readMaps search for copies of text
 
-	trampoline  uint64 // as of the version
+	trampoline  uint64 // valid for version trampolined
 	trampolined uint64
 }
 
-// Find returns the executable mapping that holds an address. It allocates only
-// when the mapping's object is met for the first time: then it gets its ID and
-// its unwind table. It implements callchain.AddressSpace.
+// Find returns the executable mapping that contains an address. It allocates only when the
+// mapping's object is hit for the first time: then the object gets its ID and its unwind table.
+// Find implements callchain.AddressSpace.
 func (p *Process) Find(pc uint64) (callchain.Mapping, bool) {
 	i, ok := p.last, true
 	if i >= len(p.mappings) || pc < p.mappings[i].start || pc >= p.mappings[i].end {
@@ -77,8 +77,8 @@ func (p *Process) Find(pc uint64) (callchain.Mapping, bool) {
 	}, true
 }
 
-// Version implements callchain.Versioned: it changes with every change of the
-// mappings, and no other process of the table has or had it.
+// Version implements callchain.Versioned. It changes with every change of the mappings, and is
+// unique among all processes of the table.
 func (p *Process) Version() uint64 { return p.version }
 
 // Trampoline implements callchain.Probed.
@@ -95,7 +95,7 @@ func (p *Process) Trampoline() uint64 {
 	return p.trampoline
 }
 
-// ReadCode implements callchain.Coded: it reads the file that an object is.
+// ReadCode implements callchain.Coded. It reads from the object's file.
 func (p *Process) ReadCode(object callchain.ObjectID, offset uint64, b []byte) int {
 	o := p.table.objects[object]
 	if o == nil || o.byAddress() || p.table.Refuses() {
@@ -105,15 +105,14 @@ func (p *Process) ReadCode(object callchain.ObjectID, offset uint64, b []byte) i
 	if err != nil {
 		return 0
 	}
-	n, _ := r.ReadAt(b, int64(offset)) // an error is of what is left
+	n, _ := r.ReadAt(b, int64(offset)) // an error concerns only the missing bytes
 	return n
 }
 
-// findAgain reads the mappings again for an address that is in none of the
-// known ones. Records may have been lost, and some things have none: mremap(2),
-// and what threads do that are not of the session's target. But most such
-// addresses are none, found on a stack without frame pointers: so it is done
-// once for any number of losses, and else ever more seldom.
+// findAgain reads the mappings again for an address in none of the known ones. Records may have
+// been lost. Other changes have no records: mremap(2), and mappings made by threads outside the
+// session's target. But most such addresses are not code, and were found on a stack without
+// frame pointers. So it rereads once after new losses, and otherwise with growing pauses.
 func (p *Process) findAgain(pc uint64) (int, bool) {
 	t := p.table
 	now := t.now()
@@ -127,9 +126,10 @@ func (p *Process) findAgain(pc uint64) (int, bool) {
 	return i, ok
 }
 
-// Ran reports whether the process has an executable mapping at an address where one of its threads
-// ran. If it knows of no mapping there, Ran reads the mappings again: a process that shares its memory with another
-// one (clone(2) with CLONE_VM, vfork(2)) gets no records of what that one maps.
+// Ran reports whether the process has an executable mapping at an address where one of its
+// threads ran. If it knows none there, it reads the mappings again. A process that shares its
+// memory with another (clone(2) with CLONE_VM, vfork(2)) gets no records of the other's
+// mappings.
 func (p *Process) Ran(pc uint64) bool {
 	if _, ok := find(p.mappings, pc); ok {
 		return true
@@ -145,28 +145,28 @@ func (p *Process) Ran(pc uint64) bool {
 	return ok
 }
 
-// reread says when the mappings of a process may be read again because of an address.
+// reread limits how often a process's mappings are read again because of an address.
 type reread struct{ again, pause uint64 } // ns
 
-// read notes that the mappings were read now. If the address is in one of them, the next reading
-// may come after the least pause, else after twice the last pause.
-func (r *reread) read(now uint64, found bool, least uint64) {
-	r.pause = min(max(2*r.pause, least), maxPause)
+// read records a reading at now. If it found the address, the next reading may come after
+// minPause, otherwise after twice the last pause.
+func (r *reread) read(now uint64, found bool, minPause uint64) {
+	r.pause = min(max(2*r.pause, minPause), maxPause)
 	if found {
-		r.pause = least
+		r.pause = minPause
 	}
 	r.again = now + r.pause
 }
 
-// How long, in nanoseconds, after a reading of a process's mappings a missing address does not
-// cause another.
+// Pauses after reading a process's mappings, in nanoseconds, during which a missing address
+// causes no other reading.
 const (
 	minPause       = uint64(time.Second)
-	minMissedPause = uint64(10 * time.Millisecond) // reading takes a millisecond where there are thousands
+	minMissedPause = uint64(10 * time.Millisecond) // reading thousands of mappings takes a millisecond
 	maxPause       = uint64(time.Minute)
 )
 
-// put enters a mapping; a nil object makes a hole.
+// put adds a mapping; a nil object makes a hole.
 func (p *Process) put(m mapping) {
 	if m.object != nil && covers(p.mappings, m) {
 		return

@@ -7,14 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readSize is the size of the one buffer that all files of /proc are read
-// through. It holds the longest line that the kernel can write there: a path
-// of PATH_MAX bytes, each byte escaped to four.
+// readSize is the size in bytes of the one buffer for all files of /proc. It holds the longest
+// line that the kernel can write there: a path of PATH_MAX bytes, each escaped to four.
 const readSize = 64 << 10
 
-// procfs reads the files of a Host through one buffer. It goes below package os because
-// a snapshot opens thousands of files that live for one read: no file object,
-// no finalizer.
+// procfs reads the files of a Host through one buffer. It does not use package os, because a
+// snapshot opens thousands of files for one read each: no file object, no finalizer.
 type procfs struct {
 	Host
 	buf []byte
@@ -24,8 +22,8 @@ func newProcfs(host Host) *procfs {
 	return &procfs{Host: host, buf: make([]byte, readSize)}
 }
 
-// read returns the content of a small file of a process, cut at readSize
-// bytes. It is valid until the next call of a method of fs.
+// read returns the content of a small file of a process, cut at readSize bytes. It is valid
+// until the next method call on fs.
 func (fs *procfs) read(pid int, name string) ([]byte, error) {
 	path := fs.Path(pid, name)
 	fd, err := open(unix.AT_FDCWD, path, unix.O_RDONLY)
@@ -47,9 +45,9 @@ func (fs *procfs) read(pid int, name string) ([]byte, error) {
 	return fs.buf[:filled], nil
 }
 
-// lines calls each with every line of the file at path, without its end,
-// until each returns false. It holds one buffer however long the file is; a
-// line that does not fit is left out. A line is valid until each returns.
+// lines calls each with every line of the file at path, without its newline, until each returns
+// false. It needs one buffer, whatever the file's length; lines that do not fit are skipped. A
+// line is valid until each returns.
 func (fs *procfs) lines(path string, each func(line []byte) bool) error {
 	fd, err := open(unix.AT_FDCWD, path, unix.O_RDONLY)
 	if err != nil {

@@ -3,40 +3,42 @@ package process
 import (
 	"debug/elf"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/object/elfimage"
 )
 
-// Some programs copy their own text to anonymous memory at the same address, to get large pages:
-// databases, and node --use-largepages=on. The code is still that of the file, with its symbols
-// and its unwind table.
+// Some programs copy their own text to anonymous memory at the same address, to get large
+// pages: databases, and node --use-largepages=on. The code is still the file's, with its
+// symbols and unwind table.
 //
-// Anonymous executable memory is a copy of a file's text if it lies inside the span in which the
-// loader placed the file: without gaps, between two areas of the file whose load addresses agree.
+// Anonymous executable memory is a copy of a file's text if it lies within the range where the
+// loader placed the file: without gaps, between two areas of the file whose load addresses
+// agree.
 
-// maxRemapped is how often a new mapping may cause a reading of all mappings in one life of a
-// process, in order to see whether it holds a copy of a file's text.
+// maxRemapped bounds, per life of a process, how often a new mapping makes us read all
+// mappings, to check whether it is a copy of a file's text.
 const maxRemapped = 16
 
-// pageMask masks the offset in a page. The ABI's page size of arm64 is at most 64 KiB, but the
-// kernels that ringtap supports there have pages of 4 KiB.
+// pageMask masks the offset in a page. arm64's ABI allows pages of up to 64 KiB, but ringtap
+// supports kernels with 4 KiB pages there.
 const pageMask = 1<<12 - 1
 
-// remappedReader finds copies of text in the lines of one maps file, which come by address.
+// remappedReader finds copies of text in the lines of one maps file, which are sorted by
+// address.
 type remappedReader struct {
 	table   *Table
 	process *Process
-	before  fileArea // the last area of a file in this run of areas without gaps
-	end     uint64   // of the last area
+	before  fileArea // the last file area in the current run of adjacent areas
+	end     uint64   // end of the last area
 	copies  []mapping
 }
 
-// fileArea is an area of a file that a process has mapped.
+// fileArea is an area that maps a file.
 type fileArea struct {
 	Area
 	path string
 }
 
-// readRemapped gives copies of text in anonymous memory the file that they are copies of. name is
+// readRemapped finds copies of text in anonymous memory and maps them to their file. name is
 // the maps file below /proc/PID.
 func (t *Table) readRemapped(p *Process, name string) {
 	r := &remappedReader{table: t, process: p}
@@ -48,7 +50,7 @@ func (t *Table) readRemapped(p *Process, name string) {
 	}) // readMapsFile has reported the error
 }
 
-// add takes the next area.
+// add processes the next area.
 func (r *remappedReader) add(a *Area) {
 	if a.Start != r.end {
 		r.before, r.copies = fileArea{}, r.copies[:0]
@@ -66,7 +68,7 @@ func (r *remappedReader) add(a *Area) {
 	}
 }
 
-// assign gives the copies between two areas of a file to that file.
+// assign maps the copies between two areas of a file to that file.
 func (r *remappedReader) assign(after *Area) {
 	o := r.table.fileObject(r.process, &seenMapping{id: r.before.id, path: []byte(r.before.path)})
 	file, size, err := o.Open()
@@ -92,8 +94,8 @@ func (r *remappedReader) assign(after *Area) {
 	}
 }
 
-// loadAddresses returns the addresses at which the loader may have placed the file's address 0,
-// as an area of the file shows. There is one for each segment that the area may be of.
+// loadAddresses returns the possible load addresses of the file, given one of its areas: one
+// for each segment that the area may belong to.
 func loadAddresses(image *elfimage.Image, a *Area) (bases []uint64) {
 	for i := range image.Segments {
 		s := &image.Segments[i]
@@ -104,7 +106,7 @@ func loadAddresses(image *elfimage.Image, a *Area) (bases []uint64) {
 	return bases
 }
 
-// textOffset returns the offset in the file of an address of its executable segment.
+// textOffset returns the file offset of an address in the file's executable segment.
 func textOffset(image *elfimage.Image, vaddr uint64) (uint64, bool) {
 	for i := range image.Segments {
 		s := &image.Segments[i]

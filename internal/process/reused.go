@@ -8,10 +8,10 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/ringtap/ringtap/internal/jitmap"
+	"github.com/ringtap/ringtap/internal/object/jitmap"
 )
 
-// reused tells apart by time the codes that a process has had at the same addresses.
+// reused distinguishes by time the different code that a process had at the same addresses.
 //
 //	perf map        time   frames of samples in 1000-1020
 //	1000 20 first   -      the Anon object, whose PerfMap leaves out second and third
@@ -23,20 +23,20 @@ type reused struct {
 	file   *codeFile
 	epoch  int           // of file
 	codes  []*reusedCode // in the order of the file and of time
-	looked int           // of codes: those that were there at the latest time of CodeAt
+	looked int           // codes[:looked] existed at the latest time of CodeAt
 
-	// executable has those of codes[:looked] that are in executable memory: V8 names its bytecode
-	// too. pages has their indexes by page, ascending.
+	// executable has those of codes[:looked] that are in executable memory: V8 also names its
+	// bytecode. pages has their indexes by page, ascending.
 	executable []*reusedCode
 	pages      map[uint64][]int
-	shown      int // executable[:shown] were there at the time of CodeAt
+	shown      int // executable[:shown] existed at the time of CodeAt
 }
 
 // reusedCode is code at addresses where other code was before.
 type reusedCode struct {
 	start, end uint64 // addresses
 	since      uint64 // CLOCK_MONOTONIC, ns
-	offset     int64  // of its entry in the file, bytes
+	offset     int64  // of its entry in the file, in bytes
 	line       string // of a perf map
 	object     *Object
 }
@@ -51,17 +51,17 @@ func newReusedCode(e *jitmap.Entry, since uint64) *reusedCode {
 	}
 }
 
-// cost estimates the bytes that a code takes, here and in reused.pages.
+// cost estimates the bytes used for a code, here and in reused.pages.
 func (c *reusedCode) cost() int {
 	return len(c.line) + 100 + 8*int((c.end-1)/page-c.start/page)
 }
 
-// perfMapLine returns an entry as a line of a perf map.
+// perfMapLine formats an entry as a line of a perf map.
 func perfMapLine(e *jitmap.Entry) string {
 	return fmt.Sprintf("%x %x %s\n", e.Start, e.Size, bytes.ReplaceAll(e.Name, []byte("\n"), []byte(" ")))
 }
 
-// take takes what the file has noted.
+// take moves the file's noted code to r.codes.
 func (r *reused) take() {
 	r.file.mu.Lock()
 	noted, epoch := r.file.noted, r.file.epoch
@@ -73,10 +73,10 @@ func (r *reused) take() {
 	r.codes = append(r.codes, noted...)
 }
 
-// show makes find return what was there at a time. It reports whether find returns something else
-// than before for the memory of o.
-func (r *reused) show(at uint64, o *Object) (changes bool) {
-	for ; r.looked < len(r.codes) && r.codes[r.looked].since <= at; r.looked++ {
+// show makes find return the code that existed at the time when. It reports whether find's
+// results for the memory of o change.
+func (r *reused) show(when uint64, o *Object) (changes bool) {
+	for ; r.looked < len(r.codes) && r.codes[r.looked].since <= when; r.looked++ {
 		c := r.codes[r.looked]
 		i, ok := find(o.owner.mappings, c.start)
 		if !ok || o.owner.mappings[i].object != o {
@@ -90,13 +90,13 @@ func (r *reused) show(at uint64, o *Object) (changes bool) {
 		}
 		r.executable = append(r.executable, c)
 	}
-	shown := sort.Search(len(r.executable), func(i int) bool { return r.executable[i].since > at })
+	shown := sort.Search(len(r.executable), func(i int) bool { return r.executable[i].since > when })
 	changes = shown != r.shown
 	r.shown = shown
 	return changes
 }
 
-// until returns the times between which show changes nothing.
+// until returns the range of times in which show changes nothing.
 func (r *reused) until() (from, until uint64) {
 	until = math.MaxUint64
 	if r.shown > 0 {
@@ -111,7 +111,7 @@ func (r *reused) until() (from, until uint64) {
 	return from, until
 }
 
-// find returns the code that took the place of other code at an address; nil if none has.
+// find returns the code that replaced other code at an address, or nil.
 func (r *reused) find(pc uint64) *reusedCode {
 	for _, i := range slices.Backward(r.pages[pc/page]) {
 		if c := r.executable[i]; i < r.shown && pc >= c.start && pc < c.end {
@@ -121,22 +121,22 @@ func (r *reused) find(pc uint64) *reusedCode {
 	return nil
 }
 
-// CodeAt makes Find name generated code as of a time, in nanoseconds of the host's clock. It is
-// called before each record with Options.FollowCode.
-func (t *Table) CodeAt(at uint64) {
+// CodeAt makes Find name generated code as of the time when, in nanoseconds of the host's
+// clock. With Options.FollowCode it must be called before each record.
+func (t *Table) CodeAt(when uint64) {
 	w := t.code
 	if w == nil {
 		return
 	}
-	w.at = at
+	w.at = when
 	changes := w.changes.Load()
-	if changes == w.looked && at >= w.from && at < w.until {
+	if changes == w.looked && when >= w.from && when < w.until {
 		return
 	}
 	w.looked, w.from, w.until = changes, 0, math.MaxUint64
 	for o := range w.objects {
 		o.reused.take()
-		if o.reused.show(at, o) {
+		if o.reused.show(when, o) {
 			t.changed(o)
 		}
 		from, until := o.reused.until()
@@ -144,8 +144,8 @@ func (t *Table) CodeAt(at uint64) {
 	}
 }
 
-// changed gives new versions to the mappings of all processes that may map an Anon object: of its
-// owner, and of forks.
+// changed gives new versions to the mappings of all processes that may map an Anon object: its
+// owner, and its forks.
 func (t *Table) changed(o *Object) {
 	for p := range t.kept {
 		if p == o.owner || p.heir && slices.ContainsFunc(p.mappings, func(m mapping) bool { return m.object == o }) {
@@ -154,7 +154,7 @@ func (t *Table) changed(o *Object) {
 	}
 }
 
-// watchCode watches an object's perf map, which was opened.
+// watchCode starts to watch an object's open perf map.
 func (t *Table) watchCode(o *Object) {
 	if t.code == nil || o.reused != nil {
 		return
@@ -164,8 +164,8 @@ func (t *Table) watchCode(o *Object) {
 	}
 }
 
-// findReused returns the code at an address of an Anon object as a mapping that it alone has; false
-// if no code before it was there.
+// findReused returns the code at an address of an Anon object as a mapping of its own. It
+// returns false if that code did not replace other code.
 func (t *Table) findReused(o *Object, pc uint64) (mapping, bool) {
 	c := o.reused.find(pc)
 	if c == nil {
@@ -177,9 +177,9 @@ func (t *Table) findReused(o *Object, pc uint64) (mapping, bool) {
 	return mapping{start: c.start, end: c.end, offset: c.start, object: c.object}, true
 }
 
-// formerNames reads the names of the code that was at its addresses first, as a perf map. Where
-// the entries of a perf map overlap the last one counts: so those of codes come first, backwards,
-// and count where there is no other.
+// formerNames reads, as a perf map, the names of the code that was first at its addresses. If
+// entries of a perf map overlap, the last one counts. So it writes those in codes first, in
+// reverse order: they count only where there is no other entry.
 type formerNames struct {
 	codes []*reusedCode // in the order of the file
 	in    *jitmap.Reader

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/jitmap"
+	"github.com/ringtap/ringtap/internal/object/jitmap"
 	"github.com/ringtap/ringtap/symbols"
 )
 

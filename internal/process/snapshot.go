@@ -7,13 +7,12 @@ import (
 	"strconv"
 )
 
-// Snapshot reads the processes with the given pids, or all if there are none,
-// from /proc. It is called when the ring is recording already and before the
-// first Handle: each process remembers when it was read, and ignores records
-// that are older, so that between the two nothing is missed.
+// Snapshot reads the processes with the given pids from /proc, or all processes if there are
+// none. Call it after the ring has started to record and before the first Handle. Each process
+// remembers when it was read and ignores older records, so nothing is missed in between.
 //
-// A process that is gone, or whose files may not be read, is no error; the
-// error is that /proc itself cannot be read. It wraps the cause.
+// It is no error if a process is gone or its files may not be read. The error says that /proc
+// itself can't be read.
 func (t *Table) Snapshot(pids ...int) error {
 	if len(pids) > 0 {
 		t.readProcesses(pids)
@@ -24,8 +23,8 @@ func (t *Table) Snapshot(pids ...int) error {
 		if err != nil {
 			return fmt.Errorf("list processes: %w", err)
 		}
-		// The children of one that was gone when it was its turn are listed now: the
-		// records of their births say whose they are, and no more of them.
+		// If a process ended before we read it, list again to find its children: the records of
+		// their forks give only their parent.
 		if t.readProcesses(pids) == 0 {
 			break
 		}
@@ -33,10 +32,10 @@ func (t *Table) Snapshot(pids ...int) error {
 	return nil
 }
 
-// listings is how often /proc is listed at most, where processes end all the time.
+// listings bounds how often /proc is listed if processes keep ending.
 const listings = 4
 
-// readProcesses reads processes that are not known, and returns how many were gone.
+// readProcesses reads the processes that are not known yet. It returns how many were gone.
 func (t *Table) readProcesses(pids []int) (gone int) {
 	for _, pid := range pids {
 		if pid <= 0 || pid > maxPID || t.byPID[pid] != nil {
@@ -54,9 +53,9 @@ func (t *Table) readProcesses(pids []int) (gone int) {
 	return gone
 }
 
-// readProcess reads all about a process and enters it. What may not be read is
-// left out, but for its status, without which it does not exist. If pid is that
-// of a thread, the result is its process.
+// readProcess reads everything about a process and adds it to the table. Only its status is
+// required; other files may be unreadable. If pid is a thread's id, the result is the thread's
+// process.
 func (t *Table) readProcess(pid int) (*Process, error) {
 	since := t.now()
 	st, err := t.fs.status(pid)
@@ -70,24 +69,23 @@ func (t *Table) readProcess(pid int) (*Process, error) {
 	p.NSPID, p.nested, p.uids = st.NSPID, st.nested, st.UIDs
 	p.Cgroup, _ = t.cgroup(p.PID)
 	name := strconv.Itoa(p.PID)
-	p.mntNS = t.fs.inode(name, "ns/mnt")
-	p.pidNS = t.fs.inode(name, "ns/pid")
+	p.mntNS = t.fs.Inode(name + "/ns/mnt")
+	p.pidNS = t.fs.Inode(name + "/ns/pid")
 	t.byPID[p.PID] = p
-	if st.zombie { // its record may have come before ours began
+	if st.zombie { // its exit record may have come before we started
 		t.exit(p)
 	}
 	t.readMaps(p)
 	if len(p.mappings) == 0 {
-		// It has ended in the meantime, or is a thread of the kernel: what records
-		// of its life are still to come say is all that will be known.
+		// It has ended meanwhile, or is a kernel thread. Only records still to come can say
+		// more about it.
 		p.since = 0
 	}
 	return p, nil
 }
 
-// readMaps reads the executable mappings of a process and adds them to those
-// that are known. When the main thread has exited, the memory is seen through
-// one of the others.
+// readMaps reads a process's executable mappings and adds them to the known ones. If the main
+// thread has exited, it reads them through another thread.
 func (t *Table) readMaps(p *Process) {
 	if !p.exited {
 		t.readMapsFile(p, "maps")

@@ -64,7 +64,7 @@ func TestSnapshotReadsAFixtureTree(t *testing.T) {
 			t.Errorf("%d: %#x is at %#x of %s; want %#x", test.pid, test.pc, got, o.Path, test.frameOfThatPC)
 		}
 	}
-	if !objectAt(t, table, 77, 0x400010).Deleted {
+	if !objectAt(t, table, 77, 0x400010).deleted {
 		t.Error("a file that maps marks as deleted is not marked")
 	}
 	if got := objectAt(t, table, 77, 0x10000000).PID; got != 77 {

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Status is what /proc/PID/status tells of a process or thread (proc_pid_status(5)).
+// Status is the content of /proc/PID/status for a process or thread (proc_pid_status(5)).
 type Status struct {
 	Comm      string // raw bytes
-	TGID      int    // of the process that a thread belongs to
+	TGID      int    // the thread's process
 	PPID      int
-	NSPID     int       // the number in the innermost pid namespace
-	TracerPID int       // 0 if nobody traces it
-	Switches  uint64    // how often it left a CPU
+	NSPID     int       // PID in the innermost pid namespace
+	TracerPID int       // 0 if it is not traced
+	Switches  uint64    // how often it has left a CPU
 	UIDs      [2]uint32 // real and effective
 	GIDs      [2]uint32 // real and effective
+	Caught    uint64    // signals with a handler: signal n is bit n-1
 
-	nested bool // NSPID is of another namespace than that of /proc
-	zombie bool // the leader has exited; other threads may go on
+	nested bool // NSPID is from another namespace than that of /proc
+	zombie bool // the main thread has exited; other threads may still run
 }
 
-// Status reads what a process or thread is.
+// Status reads the status of a process or thread.
 func (h Host) Status(id int) (Status, error) { return newProcfs(h).status(id) }
 
-// status is Host.Status.
 func (fs *procfs) status(id int) (Status, error) {
 	text, err := fs.read(id, "status")
 	if err != nil {
@@ -37,9 +37,8 @@ func (fs *procfs) status(id int) (Status, error) {
 	return st, nil
 }
 
-// parseStatus reads the text of a status file. Lines that are missing leave
-// their fields zero, except for the namespace pid (Linux before 4.1): that is
-// the tgid then.
+// parseStatus parses a status file. Missing lines leave their fields zero. If NSpid is missing
+// (Linux before 4.1), NSPID is the tgid.
 func parseStatus(text []byte) (s Status, ok bool) {
 	for len(text) > 0 {
 		var line []byte
@@ -66,6 +65,8 @@ func parseStatus(text []byte) (s Status, ok bool) {
 			s.UIDs = firstTwo(value)
 		case "Gid":
 			s.GIDs = firstTwo(value)
+		case "SigCgt":
+			s.Caught, _, _ = number(value, 16, ' ')
 		case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
 			n, _, _ := number(value, 10, ' ')
 			s.Switches += n
@@ -86,7 +87,7 @@ func unescapeName(name string) string {
 	return strings.NewReplacer(`\n`, "\n", `\\`, `\`).Replace(name)
 }
 
-// lastNumber reads the last of a line of pids, and whether it has several.
+// lastNumber returns the last of a line of pids, and whether the line has several.
 func lastNumber(text []byte) (pid int, several bool) {
 	fields := 0
 	for len(text) > 0 {
@@ -106,7 +107,7 @@ func lastNumber(text []byte) (pid int, several bool) {
 	return pid, fields > 1
 }
 
-// firstTwo reads the real and the effective id of a Uid or Gid line.
+// firstTwo returns the real and the effective id of a Uid or Gid line.
 func firstTwo(text []byte) (ids [2]uint32) {
 	for i := range ids {
 		value, rest, ok := number(text, 10, '\t')

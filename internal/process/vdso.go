@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/ringtap/ringtap/internal/proc"
+	"github.com/ringtap/ringtap/internal/host/proc"
 )
 
-// maxVDSO bounds the image; today's are two or three pages.
+// maxVDSO bounds the image in bytes; today's have two or three pages.
 const maxVDSO = 1 << 20
 
-// readVDSO reads the ELF image that the kernel maps into each 64-bit process
-// (vdso(7)) from our own memory, where it is the same.
+// readVDSO reads the ELF image that the kernel maps into each 64-bit process (vdso(7)) from our
+// own memory, where it is the same.
 func readVDSO() ([]byte, error) {
 	return Host{}.readVDSO(os.Getpid(), proc.Live.Self("maps"))
 }
 
-// readCompatVDSO reads the one of 32-bit processes from the memory of such a process.
+// readCompatVDSO reads the image of 32-bit processes from the memory of such a process.
 func (h Host) readCompatVDSO(pid int) ([]byte, error) {
 	return h.readVDSO(pid, h.Path(pid, "maps"))
 }

@@ -1,23 +1,22 @@
 package snapshot
 
-// Still says of the threads and goroutines of a process how long they have not moved.
+// Still records how long the threads and goroutines of a process have not moved.
 type Still struct {
 	Threads    map[int]Stood    // by TID
 	Goroutines map[uint64]Stood // by ID
 }
 
-// Stood is how many snapshots in a row have found a thread or goroutine in the same
-// wait.
+// Stood is how many snapshots in a row have found a thread or goroutine in the same wait.
 type Stood struct {
 	Looks int
-	state string // in which it is
+	state string // state of the thread or goroutine
 	ran   uint64 // how often it has run
 }
 
-// Since tells for each thread and goroutine how many snapshots in a row, this one
-// included, have found it in the same wait: it has not run since. Of goroutines it may
-// be wrong once in 256 times, as the runtime counts no further. Before is what Since
-// returned for the snapshot before, its zero value for the first.
+// Since returns, for each thread and goroutine, how many snapshots in a row have found it in the
+// same wait, including this one. It has not run in between. For goroutines this is wrong in one of
+// 256 cases, because the runtime's counter has 8 bits. before is the result for the previous
+// snapshot, or the zero value for the first.
 func (s *Snapshot) Since(before Still) Still {
 	still := Still{make(map[int]Stood, len(s.Threads)), make(map[uint64]Stood, len(s.Goroutines))}
 	for _, t := range s.Threads {
@@ -29,7 +28,8 @@ func (s *Snapshot) Since(before Still) Still {
 	return still
 }
 
-// stood is what is known of one that was found in a state after it had run so often.
+// stood returns the Stood of a thread or goroutine. waits reports whether ran is a valid count of a
+// waiting one.
 func stood(before Stood, state string, ran uint64, waits bool) Stood {
 	now := Stood{Looks: 1, state: state, ran: ran}
 	if waits && before.state == state && before.ran == ran {

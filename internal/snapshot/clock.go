@@ -10,11 +10,11 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// clocks are the scheduler's clocks, one for each CPU: they stand still while a
-// hypervisor runs others, and differ by many seconds.
-type clocks map[int]time.Duration // CLOCK_MONOTONIC less the CPU's clock
+// clocks are the scheduler's clocks, one for each CPU. They stop while a hypervisor runs other
+// guests, and differ by many seconds.
+type clocks map[int]time.Duration // CLOCK_MONOTONIC minus the CPU's clock
 
-// now is the time of a CPU's clock; false if that can't be known.
+// now returns the time of a CPU's clock. ok is false if it is unknown.
 func (c clocks) now(cpu int) (time.Duration, bool) {
 	ahead, ok := c[cpu]
 	if !ok {
@@ -28,9 +28,9 @@ func (c clocks) now(cpu int) (time.Duration, bool) {
 
 func monotonic() time.Duration { return time.Duration(perfevent.Now()) }
 
-// compare runs on a CPU for a moment. When a thread last ran is what the scheduler
-// tells of it, and of the one that asks that is now: unless it had to leave the CPU
-// before it could look at the other clock, which the shortest of some tries rules out.
+// compare moves to a CPU briefly and compares its clock with CLOCK_MONOTONIC. The scheduler tells
+// when a thread last ran, which is now for the calling thread. The value is old if the thread lost
+// the CPU before it read the other clock, so compare uses the shortest of several tries.
 func compare(cpu int) (ahead time.Duration, ok bool) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

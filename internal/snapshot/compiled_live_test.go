@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/interp/interptest"
+	"github.com/ringtap/ringtap/internal/testkit/interptest"
 )
 
 // Code that Ruby has compiled has no unwind information: what has called it is known all the same.

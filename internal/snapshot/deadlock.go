@@ -10,7 +10,7 @@ type WaitGraph struct {
 	alone     map[int]*Thread // the only thread of a process, by PID
 }
 
-// NewWaitGraph makes the graph of snapshots that were taken with Options.Locks.
+// NewWaitGraph returns the graph of snapshots that were taken with Options.Locks.
 func NewWaitGraph(snapshots []*Snapshot) *WaitGraph {
 	g := &WaitGraph{snapshots, make(map[int]*Thread), make(map[int]*Thread)}
 	for _, s := range snapshots {
@@ -24,9 +24,8 @@ func NewWaitGraph(snapshots []*Snapshot) *WaitGraph {
 	return g
 }
 
-// Holder returns the thread that holds what t waits for, or nil if none of the snapshots has
-// it. The lock of a file belongs to a process. Its holder is a thread only if the process has
-// no other.
+// Holder returns the thread that holds what t waits for, or nil if it is in none of the snapshots.
+// A file lock belongs to a process, so its holder is a thread only if that process has just one.
 func (g *WaitGraph) Holder(t *Thread) *Thread {
 	switch h := t.Holder; {
 	case h == nil || h.Ended:
@@ -38,8 +37,8 @@ func (g *WaitGraph) Holder(t *Thread) *Thread {
 	}
 }
 
-// Deadlocks returns the circles of threads each of which waits for what the next one holds. A
-// circle that one of its threads has left since it was looked at does not count.
+// Deadlocks returns the cycles of threads in which each waits for what the next one holds. It
+// leaves out a cycle if one of its threads has moved on since the snapshot.
 func (g *WaitGraph) Deadlocks() [][]*Thread {
 	var circles [][]*Thread
 	seen := make(map[*Thread]bool)
@@ -58,14 +57,14 @@ func (g *WaitGraph) Deadlocks() [][]*Thread {
 	return circles
 }
 
-// wentOn reports whether a thread has left the wait that it was found in.
+// wentOn reports whether a thread has left the wait that the snapshot found it in.
 func (t *Thread) wentOn() bool {
 	files := threadFiles{pid: t.TID, clocks: clocks{}}
 	now, err := files.read(t.TID)
 	return err != nil || !t.sameWait(now) || now.switches != t.switches
 }
 
-// sameWait reports whether a thread waits in the same call at another look.
+// sameWait reports whether a thread is in the same call when it is read again, as now.
 func (t *Thread) sameWait(now *Thread) bool {
-	return now.State != 'R' && now.Number == t.Number && now.Args == t.Args
+	return now.State != 'R' && now.number == t.number && now.args == t.args
 }

@@ -8,23 +8,23 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/syscalls"
+	"github.com/ringtap/ringtap/internal/snapshot/syscalls"
 )
 
-// fileLock is a line of /proc/locks (proc_locks(5)).
+// fileLock is one line of /proc/locks (proc_locks(5)).
 type fileLock struct {
-	id      string // of the lock; those that wait for it have the same
+	id      string // id of the lock; waiters have the same one
 	kind    string // "POSIX", "FLOCK", "OFDLCK"
 	blocked bool
-	pid     int    // -1 for locks of open files
+	pid     int    // -1 for locks of open files (OFD)
 	inode   string // "08:01:42", device and inode
 	extent  extent
 }
 
-// extent is the bytes that a lock is for: the first and the last, "EOF" for all that follow.
+// extent is the byte range of a lock: its first byte, and its last one or "EOF".
 type extent struct{ first, last string }
 
-// parseLocks reads the lines of /proc/locks, which DescriptorInfo.Locks are too.
+// parseLocks parses the lines of /proc/locks, or of DescriptorInfo.Locks.
 func parseLocks(text string) (locks []fileLock) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -47,11 +47,11 @@ func parseLocks(text string) (locks []fileLock) {
 	return locks
 }
 
-// lockHolder finds who holds the file lock that a thread waits for.
+// lockHolder returns who holds the file lock that a thread waits for, or nil.
 func (l *look) lockHolder(t *Thread, locks []fileLock) *Holder {
-	fd := int(int32(t.Args[0]))
-	kind := map[string]string{"fcntl": "POSIX", "flock": "FLOCK"}[syscalls.Name(t.Number)]
-	if kind == "POSIX" && t.Args[1] == unix.F_OFD_SETLKW {
+	fd := int(int32(t.args[0]))
+	kind := map[string]string{"fcntl": "POSIX", "flock": "FLOCK"}[syscalls.Name(t.number)]
+	if kind == "POSIX" && t.args[1] == unix.F_OFD_SETLKW {
 		kind = "OFDLCK"
 	}
 	inode := ":" + l.inode(fd)
@@ -60,13 +60,13 @@ func (l *look) lockHolder(t *Thread, locks []fileLock) *Holder {
 		if !waiting.blocked || waiting.kind != kind || waiting.pid != l.snapshot.PID && waiting.pid != -1 || !strings.HasSuffix(waiting.inode, inode) {
 			continue
 		}
-		if known && waiting.extent != asked { // what another thread waits for
+		if known && waiting.extent != asked { // another thread waits for that one
 			continue
 		}
 		for _, held := range locks {
 			if !held.blocked && held.id == waiting.id && held.inode == waiting.inode {
 				pid := held.pid
-				if l.host().Comm(pid) == "" { // no process has it but an open file, or one that has ended and left that to others
+				if l.host().Comm(pid) == "" { // an OFD lock, or its process has ended and others share the open file
 					pid = l.whoHas(held)
 				}
 				return &Holder{Lock: Lock{Kind: "lock on " + l.describe.File(fd)}, PID: pid, Name: l.host().Comm(pid)}
@@ -76,11 +76,11 @@ func (l *look) lockHolder(t *Thread, locks []fileLock) *Holder {
 	return nil
 }
 
-// extent is what a thread asks to lock, by the struct flock of its call: false if that
-// can't be read, or depends on where in the file it is.
+// extent returns the range that a thread wants to lock, from the struct flock of its call. known is
+// false if it cannot be read or depends on the file's offset.
 func (l *look) extent(t *Thread, kind string) (asked extent, known bool) {
 	var b [24]byte // l_type, l_whence, l_start, l_len
-	if kind == "FLOCK" || l.user.read(t.Args[2], b[:]) < len(b) {
+	if kind == "FLOCK" || l.user.read(t.args[2], b[:]) < len(b) {
 		return extent{}, false
 	}
 	return parseExtent(b)
@@ -98,24 +98,17 @@ func parseExtent(b [24]byte) (asked extent, known bool) {
 	return asked, true
 }
 
-// inode is the number of a descriptor's file as locks have it (proc_pid_fdinfo(5)).
+// inode returns the inode number of a descriptor's file (proc_pid_fdinfo(5)), or "".
 func (l *look) inode(fd int) string {
 	info, err := l.host().DescriptorInfo(l.user.pid, fd)
-	if err != nil {
+	if err != nil || info.Inode == 0 {
 		return ""
-	}
-	if info.Inode == 0 {
-		var stat unix.Stat_t
-		if err := unix.Stat(l.host().DescriptorPath(l.user.pid, fd), &stat); err != nil {
-			return ""
-		}
-		info.Inode = stat.Ino
 	}
 	return strconv.FormatUint(info.Inode, 10)
 }
 
-// whoHas finds the process whose open file holds a lock. Several processes may share the open file; it
-// returns the one from which the others inherited it, or 0 if it finds none.
+// whoHas returns the process whose open file holds a lock. If several processes share it, whoHas
+// returns the one from which the others inherited it. It returns 0 if there is none.
 func (l *look) whoHas(lock fileLock) int {
 	pids, err := l.host().Processes()
 	if err != nil {
@@ -123,14 +116,14 @@ func (l *look) whoHas(lock fileLock) int {
 	}
 	have := slices.DeleteFunc(pids, func(pid int) bool { return !l.has(pid, lock) })
 	return outermost(have, func(pid int) int {
-		status, _ := l.host().Status(pid) // one that has ended has no parent
+		status, _ := l.host().Status(pid) // a process that has ended has no parent
 		return status.PPID
 	})
 }
 
-// has reports whether one of a process's open files holds a lock.
+// has reports whether an open file of a process holds a lock.
 func (l *look) has(pid int, lock fileLock) bool {
-	fds, _ := l.host().Descriptors(pid) // none of a process that has ended
+	fds, _ := l.host().Descriptors(pid) // nil if the process has ended
 	return slices.ContainsFunc(fds, func(fd int) bool {
 		info, _ := l.host().DescriptorInfo(pid, fd)
 		return slices.ContainsFunc(parseLocks(strings.Join(info.Locks, "\n")), func(has fileLock) bool {
@@ -139,8 +132,8 @@ func (l *look) has(pid int, lock fileLock) bool {
 	})
 }
 
-// outermost is the first process whose parent is not one of them: a process inherits open files
-// from its parent, and may have a lower number. It is 0 if there are none.
+// outermost returns the first process whose parent is not in pids, or 0 if pids is empty. Processes
+// inherit open files from their parent, whose id may be higher.
 func outermost(pids []int, parent func(pid int) int) int {
 	for _, pid := range pids {
 		if !slices.Contains(pids, parent(pid)) {

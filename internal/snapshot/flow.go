@@ -6,36 +6,36 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 )
 
-// flow follows arm64 code of a process without its symbols: functions of libraries that
-// are not exported have none.
+// flow follows arm64 code of a process without symbols, because unexported functions of libraries
+// may have none.
 type flow struct {
 	read    func(addr uint64, b []byte) int
-	pages   map[uint64][]byte   // code by address
-	budget  int                 // instructions that may still be looked at
-	leaf    uint64              // what the answers below are about
-	reaches map[uint64]bool     // of leadsTo
-	sites   map[uint64][]uint64 // of callsOf
+	pages   map[uint64][]byte   // code, by page address
+	budget  int                 // instructions that may still be decoded
+	leaf    uint64              // address in the leaf function that the maps below are about
+	reaches map[uint64]bool     // results of leadsTo
+	sites   map[uint64][]uint64 // results of callsOf
 }
 
-// Bounds on the instructions looked at: in one function, from the beginning of one that
-// may be a leaf, and for one thread.
+// Limits on the instructions to decode: in one function, from the start of a possible leaf
+// function, and for one thread.
 const (
 	maxFunction = 1 << 12
 	maxLeaf     = 1 << 9
 	maxFlow     = 1 << 19
 )
 
-// newFlow follows code to a leaf function that waits at an address.
-// page is how much of the code is read at once.
+// page is how many bytes of code are read at a time.
 const page = 4096
 
+// newFlow returns a flow to the leaf function that waits at the address leaf.
 func newFlow(leaf uint64, read func(addr uint64, b []byte) int) *flow {
 	return &flow{read: read, pages: make(map[uint64][]byte), budget: maxFlow, leaf: leaf,
 		reaches: make(map[uint64]bool), sites: make(map[uint64][]uint64)}
 }
 
-// callsOf returns where calls return to that lead to the leaf, in the function that
-// begins at start, and in those that it goes on to with a jump.
+// callsOf returns the return addresses of calls that lead to the leaf. It searches the function at
+// start, and functions that it continues in by a jump.
 func (f *flow) callsOf(start uint64) []uint64 {
 	sites, known := f.sites[start]
 	if known {
@@ -47,14 +47,13 @@ func (f *flow) callsOf(start uint64) []uint64 {
 		}
 		return true
 	})
-	if f.budget > 0 { // all was looked at
+	if f.budget > 0 { // the search was complete
 		f.sites[start] = sites
 	}
 	return sites
 }
 
-// leadsTo reports whether the code at start comes to the leaf's instruction without a
-// call.
+// leadsTo reports whether the code at start reaches the leaf's instruction without a call.
 func (f *flow) leadsTo(start uint64) bool {
 	found, known := f.reaches[start]
 	if known {
@@ -70,8 +69,8 @@ func (f *flow) leadsTo(start uint64) bool {
 	return found
 }
 
-// follow visits the instructions that a function may execute, but for those that it
-// calls, until visit returns false.
+// follow visits the instructions that a function may execute, except those of functions that it
+// calls. It stops when visit returns false.
 func (f *flow) follow(start uint64, limit int, visit func(pc uint64, op uint32) bool) {
 	seen := make(map[uint64]bool)
 	for starts := []uint64{start}; len(starts) > 0; {
@@ -83,13 +82,13 @@ func (f *flow) follow(start uint64, limit int, visit func(pc uint64, op uint32) 
 				return
 			}
 			if called && begins(op) {
-				break // the call before does not return, and is the function's last
+				break // the call before does not return and is the function's last instruction
 			}
 			limit, f.budget, seen[pc] = limit-1, f.budget-1, true
 			if !visit(pc, op) {
 				return
 			}
-			// Loading and branch instructions of the Arm Architecture Reference Manual,
+			// The encodings of loads and branches are in the Arm Architecture Reference Manual,
 			// C4.1.
 			called = isBL(op) || op&0xfffffc1f == 0xd63f0000 // blr
 			switch {
@@ -107,7 +106,9 @@ func (f *flow) follow(start uint64, limit int, visit func(pc uint64, op uint32) 
 	}
 }
 
-// behindStub is where a stub of a linkage table jumps to, if one is at addr:
+// behindStub returns where a linkage table stub at addr jumps to, or addr if there is none:
+//
+//	[bti c]; adrp x16, page; ldr x17, [x16, #offset]; …; br x17
 //
 //	[bti c]; adrp x16, page; ldr x17, [x16, #offset]; …; br x17
 func (f *flow) behindStub(addr uint64) uint64 {
@@ -129,7 +130,7 @@ func (f *flow) behindStub(addr uint64) uint64 {
 	return binary.LittleEndian.Uint64(slot[:])
 }
 
-// insn reads an instruction.
+// insn returns the instruction at pc.
 func (f *flow) insn(pc uint64) (op uint32, ok bool) {
 	code, known := f.pages[pc&^(page-1)]
 	if !known {
@@ -150,7 +151,7 @@ const (
 	nop     = 0xd503201f
 )
 
-// begins reports whether a function begins with the instruction, or the space before one.
+// begins reports whether op starts a function, or is padding before one.
 func begins(op uint32) bool {
 	return op == btiC || op == paciasp || op == nop || op == 0 ||
 		op&0xffc07fff == 0xa9807bfd // stp x29, x30, [sp, #-n]!
@@ -158,10 +159,11 @@ func begins(op uint32) bool {
 
 func isBL(op uint32) bool { return op>>26 == 0b100101 }
 
-// branch26 is how far b and bl go.
+// branch26 returns the distance that b and bl jump.
 func branch26(op uint32) uint64 { return uint64(int64(int32(op<<6)) >> 6 << 2) }
 
-// Sites is of callchain.Code. On amd64 a call leaves its return address on the stack.
+// Sites implements callchain.Code. It is for arm64: on amd64 a call leaves its return address on
+// the stack.
 func (u *userStacks) Sites(ra, callee uint64) []uint64 {
 	var code [8]byte
 	if u.read(ra-8, code[:]) < len(code) {

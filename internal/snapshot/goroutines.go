@@ -9,38 +9,38 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/goroutine"
+	"github.com/ringtap/ringtap/internal/runtimes/goroutine"
 )
 
-// Goroutine is one goroutine as it was found.
+// Goroutine is the state of one goroutine.
 type Goroutine struct {
 	ID     uint64
-	Parent uint64 // the goroutine that made it; 0 if not known
-	State  string // as tracebacks of Go have it, without the time: "chan receive", "running"
-	// Waited is about how long it has waited; zero if Known is not set.
+	Parent uint64 // the goroutine that started it; 0 if unknown
+	State  string // as in Go's tracebacks, without the time: "chan receive", "running"
+	// Waited is roughly how long it has waited; 0 if Known is not set.
 	Waited time.Duration
 	Known  bool
-	Thread int  // that it runs on or is in a system call on, 0 if none
+	Thread int  // id of the thread that it runs on or makes a system call on, 0 if none
 	Locked bool // to that thread
-	System bool // the runtime's own
+	System bool // belongs to the runtime
 
-	User      []Frame // leaf first; of one that runs, the thread has it
+	User      []Frame // innermost first; empty if it runs, because the thread has the stack
 	Truncated bool
 	Missing   string // why there is no stack
-	Creator   string // the function with the go statement, "" if not known
-	// Lock is the mutex or channel that it waits for. It is the zero Lock without
-	// Options.Locks, or if it is unknown.
+	Creator   string // function with the go statement, "" if unknown
+	// Lock is the mutex or channel that it waits for. It is the zero Lock if unknown, or without
+	// Options.Locks.
 	Lock Lock
 	// HeldBy is who holds it: "a writer", "3 readers"; "" if unknown. Go does not record
 	// which goroutine holds a mutex.
 	HeldBy string
 
-	stops   uint8 // how often it has stopped running
-	stack   int   // index of its stack, -1 if none
-	creator int   // of a stack with that one frame
+	stops   uint8 // how often it has stopped running, modulo 256
+	stack   int   // index of its interned stack, -1 if none
+	creator int   // index of an interned stack that is the creator's frame, -1 if none
 }
 
-// goroutines reads the goroutines of a Go program.
+// goroutines reads the goroutines of a Go program. It does nothing for other programs.
 func (l *look) goroutines(ctx context.Context) error {
 	runtimes, err := goroutine.Find(goroutine.Process{PID: l.user.pid, Space: l.user.space, Unwinder: l.unwinder})
 	var unknown *goroutine.UnknownError
@@ -70,8 +70,7 @@ func (l *look) goroutines(ctx context.Context) error {
 	return nil
 }
 
-// goroutine adds one goroutine; stacks are the indexes of those of its runtime that
-// are known already.
+// goroutine adds one goroutine. stacks maps the runtime's stacks to their indexes.
 func (l *look) goroutine(g *goroutine.Goroutine, stacks map[callchain.StackID]int, tids map[int]*Thread) {
 	out := &Goroutine{ID: g.ID, Parent: g.Parent, State: cmp.Or(g.WaitReason, g.Status), Waited: g.Waited, Known: g.Known,
 		Locked: g.LockedToThread, System: g.System, Missing: g.Missing, stops: g.Stops, stack: -1, creator: -1}
@@ -89,13 +88,13 @@ func (l *look) goroutine(g *goroutine.Goroutine, stacks map[callchain.StackID]in
 		}
 		out.stack, out.Truncated = i, g.End != callchain.Complete
 	}
-	if g.Creator.Object != 0 && g.ID != 1 { // the first is the runtime's own doing
+	if g.Creator.Object != 0 && g.ID != 1 { // the runtime starts the first one
 		out.creator = l.intern([]callchain.Frame{g.Creator}, false)
 	}
 	l.snapshot.Goroutines = append(l.snapshot.Goroutines, out)
 }
 
-// heldBy says who holds a lock of Go.
+// heldBy describes who holds a Go lock.
 func heldBy(lock goroutine.Lock) string {
 	switch {
 	case lock.Writer:
@@ -108,13 +107,13 @@ func heldBy(lock goroutine.Lock) string {
 	return ""
 }
 
-// GoroutineGroup is goroutines that stand at the same place.
+// GoroutineGroup is a group of goroutines at the same place.
 type GoroutineGroup struct {
 	Goroutines []*Goroutine // by ID
 }
 
-// GroupGoroutines puts goroutines together whose states, stacks and creators are the
-// same, most first. The runtime's own are left out unless system is set.
+// GroupGoroutines groups goroutines that have the same state, stack and creator, largest group
+// first. It omits the runtime's own unless system is set.
 func (s *Snapshot) GroupGoroutines(system bool) []GoroutineGroup {
 	type place struct {
 		state, missing string

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Group is the threads that stand at the same place.
+// Group is a group of threads at the same place.
 type Group struct {
 	Threads []*Thread // by TID; their stacks are all the same
 }
 
-// Group puts threads together whose stacks are the same, most threads first. What
-// they ask of the kernel may differ in its arguments.
+// Group groups threads that have the same stacks, largest group first. The arguments of their
+// system calls may differ.
 func (s *Snapshot) Group() []Group {
 	var groups []Group
 	byPlace := make(map[string]int)
@@ -30,7 +30,7 @@ func (s *Snapshot) Group() []Group {
 	return groups
 }
 
-// place is all that must be equal of threads at the same place.
+// place returns a key that is equal for threads at the same place.
 func (t *Thread) place() string {
 	call, _, _ := strings.Cut(t.Call, "(")
 	parts := append([]string{string(t.State), call, t.Wchan}, t.Kernel...)

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/syscalls"
+	"github.com/ringtap/ringtap/internal/snapshot/syscalls"
 )
 
 // Holder says who holds the lock that a thread waits for.
@@ -25,7 +25,7 @@ type Holder struct {
 	lock, size uint64 // address and bytes of a lock in memory; 0 for a file lock
 }
 
-// IsKnown reports whether anything is known of the holder.
+// IsKnown reports whether anything is known about the holder.
 func (h *Holder) IsKnown() bool { return h.PID != 0 || h.TID != 0 || h.Readers > 0 || h.Passes }
 
 // By names the holder: "thread 4242 (flusher)".
@@ -47,14 +47,13 @@ func (h *Holder) By() string {
 	return "an unknown holder"
 }
 
-// holders finds who holds what threads wait for.
-// It knows the locks of 64-bit programs only.
+// holders finds who holds what threads wait for. It supports locks of 64-bit programs only.
 func (l *look) holders() {
 	if l.compat {
 		return
 	}
 	tids := l.namespaceTIDs()
-	text, _ := l.host().ReadFile("locks") // without it no holder is known
+	text, _ := l.host().ReadFile("locks") // without it, no holder of a file lock is known
 	locks := parseLocks(string(text))
 	if l.opts.Stop {
 		l.wordsAgain()
@@ -85,8 +84,8 @@ func (l *look) passing() {
 			continue
 		}
 		holder := shown[t.Holder.TID]
-		waits := strings.HasPrefix(holder.Call, "futex(") && holder.Args[0]-t.Holder.lock < t.Holder.size
-		if waits && (holder.Holder == nil || holder.Holder.TID != holder.TID) { // else it waits for itself
+		waits := strings.HasPrefix(holder.Call, "futex(") && holder.args[0]-t.Holder.lock < t.Holder.size
+		if waits && (holder.Holder == nil || holder.Holder.TID != holder.TID) { // otherwise it waits for itself
 			passes = append(passes, t.Holder)
 		}
 	}
@@ -95,7 +94,7 @@ func (l *look) passing() {
 	}
 }
 
-// stillWaits reports whether t has not run since it was looked at. It looks twice: a
+// stillWaits reports whether t has not run since ringtap looked at it. It looks twice: a
 // thread changes its state just before the kernel counts that it stops running.
 func (l *look) stillWaits(t *Thread) bool {
 	for range 2 {
@@ -107,8 +106,8 @@ func (l *look) stillWaits(t *Thread) bool {
 	return true
 }
 
-// lockWords are the bytes of a process's memory around the word that a thread waits for.
-// They are read while the thread waits: the owner of a lock changes as soon as it does not.
+// lockWords is a copy of the process's memory around the futex word that a thread waits for. It
+// must be read while the thread waits, because the owner changes as soon as the thread continues.
 type lockWords struct {
 	addr  uint64 // of the first byte
 	bytes []byte
@@ -127,18 +126,18 @@ func (l *look) keepWords(t *Thread) {
 	if !l.opts.Locks || l.compat || !strings.HasPrefix(t.Call, "futex(") {
 		return
 	}
-	addr := max(t.Args[0], wordsBefore) - wordsBefore
+	addr := max(t.args[0], wordsBefore) - wordsBefore
 	b := make([]byte, wordsBefore+wordsAfter)
 	if n := l.user.read(addr, b); n > wordsBefore {
 		l.words[t] = lockWords{addr, b[:n]}
 		return
 	}
-	// The word is at the start of the readable memory.
-	addr = t.Args[0]
+	// The bytes before the futex word can't be read: the lock is at the start of its mapping.
+	addr = t.args[0]
 	l.words[t] = lockWords{addr, b[:l.user.read(addr, b)]}
 }
 
-// wordsAgain reads the words of locks after the threads were stopped, from each thread
+// wordsAgain reads the words of locks again after the threads were stopped, for each thread
 // that is back in its wait.
 func (l *look) wordsAgain() {
 	end := time.Now().Add(maxResuming)
@@ -157,7 +156,7 @@ func (l *look) wordsAgain() {
 	}
 }
 
-// word returns a word of the lock that t waited for; 0 if it was not read.
+// word returns a word of the lock that t waited for, or 0 if it was not read.
 func (l *look) word(t *Thread, addr uint64) uint32 {
 	w := l.words[t]
 	if at := addr - w.addr; at <= uint64(len(w.bytes)) && uint64(len(w.bytes))-at >= 4 {
@@ -170,13 +169,12 @@ func (l *look) word(t *Thread, addr uint64) uint32 {
 // the word has no thread.
 func (l *look) id(t *Thread, addr uint64) int { return int(l.word(t, addr) & ownerMask) }
 
-// maxResuming is how long the threads that were stopped may take, all together, to be
-// in their waits again: each has to run for that, which it does late where others have
-// the CPUs.
+// maxResuming is how long all threads together may take to return to their waits after a stop. To
+// return, each thread must get a CPU, which takes time if the CPUs are busy.
 const maxResuming = 100 * time.Millisecond
 
-// waitsAgain reports whether a thread that was stopped meanwhile is in the same wait, or
-// comes back to it until end. It counts from now on how often the thread runs.
+// waitsAgain reports whether a thread that was stopped is in the same wait, or returns to it before
+// end. It also sets t.switches to the new count.
 func (l *look) waitsAgain(t *Thread, end time.Time) bool {
 	now, err := l.files.read(t.TID)
 	for ; err == nil && now.State == 'R' && time.Now().Before(end); now, err = l.files.read(t.TID) {
@@ -189,14 +187,13 @@ func (l *look) waitsAgain(t *Thread, end time.Time) bool {
 	return true
 }
 
-// namespaceTIDs are the threads by what they call themselves: their id in their own
-// pid namespace.
+// namespaceTIDs returns the threads by their ids in their own PID namespace.
 func (l *look) namespaceTIDs() map[int]*Thread {
 	tids := make(map[int]*Thread)
 	for _, t := range l.snapshot.Threads {
 		own := t.TID
 		if l.nested() {
-			status, _ := l.host().Status(t.TID) // one that has ended holds nothing that it could be found by
+			status, _ := l.host().Status(t.TID) // a thread that has ended cannot be found by its id
 			own = status.NSPID
 		}
 		tids[own] = t
@@ -204,49 +201,49 @@ func (l *look) namespaceTIDs() map[int]*Thread {
 	return tids
 }
 
-// nested reports whether the process is in another pid namespace than we are.
+// nested reports whether the process is in another PID namespace than ringtap.
 func (l *look) nested() bool { return l.snapshot.NSPID != l.snapshot.PID }
 
-// Where glibc keeps the owner, in bytes: in a pthread_mutex_t, which begins with the
-// word that is waited on (sysdeps/nptl/bits/struct_mutex.h), and in a pthread_rwlock_t,
-// of which one of the second pair of words is (struct_rwlock.h), and whose first word
-// counts those that read, above some flags.
+// Where glibc keeps the owner, as offsets in bytes. A pthread_mutex_t starts with the word that
+// threads wait for (sysdeps/nptl/bits/struct_mutex.h). In a pthread_rwlock_t, threads wait for a
+// word of the second pair (struct_rwlock.h). Its first word has the number of readers above some
+// flag bits.
 const (
 	mutexOwner    = 8
 	rwlockPair    = 8
 	rwlockWriter  = 24
-	rwlockReaders = 3  // bits below
-	rwlockWords   = 16 // bytes that contain every word that is waited for
+	rwlockReaders = 3  // flag bits below the number of readers
+	rwlockWords   = 16 // bytes that contain every word that threads wait for
 )
 
-// contended is the word of a lock that has somebody waiting and its owner elsewhere;
-// ownerMask is the owner in other words, which say by waiters that somebody waits
-// (linux/futex.h, FUTEX_TID_MASK, FUTEX_WAITERS).
+// contended is the value of a lock word if threads wait and the owner is stored elsewhere.
+// ownerMask masks the owner's thread id in words that contain it, and waiters is their flag for
+// waiting threads (FUTEX_TID_MASK and FUTEX_WAITERS in linux/futex.h).
 const (
 	contended = 2
 	ownerMask = 0x3fffffff
 	waiters   = 0x80000000
 )
 
-// muslMutex is the word of musl's usual mutex, which does not say who has it: the second
-// of its words (src/thread/pthread_mutex_lock.c).
+// muslMutex reports whether word is the second word of musl's usual mutex, which does not contain
+// the owner (src/thread/pthread_mutex_lock.c).
 func muslMutex(word uint64, value uint32) bool {
 	return word%8 == 4 && value == waiters|uint32(unix.EBUSY)
 }
 
-// joins is the kind of the word by which a thread waits for another one to end.
+// joins is the kind of a word through which a thread waits for another thread to end.
 const joins = "pthread_join"
 
-// futexHolder finds the owner of a lock: in the word that is waited on, where robust
-// locks, those with priority inheritance and musl's have it, or where glibc keeps it.
-// If the function that waits does not say what kind of lock it is, as in a library
-// without symbols, only another thread of the process can be the owner.
+// futexHolder returns the owner of the lock that a thread waits for, or nil. Robust locks,
+// priority-inheritance locks and musl's locks store the owner in the futex word. glibc's other
+// locks store it elsewhere. If no function on the stack tells the kind of lock, as in a library
+// without symbols, only another thread of the process counts as the owner.
 func (l *look) futexHolder(t *Thread, tids map[int]*Thread) *Holder {
-	if !syscalls.FutexWaits(t.Args) {
+	if !syscalls.FutexWaits(t.args) {
 		return nil
 	}
-	word, value := t.Args[0], uint32(t.Args[2])
-	pi := syscalls.FutexPI(t.Args)
+	word, value := t.args[0], uint32(t.args[2])
+	pi := syscalls.FutexPI(t.args)
 	kind := "lock"
 	at := uint64(0)
 	if !pi && value == contended {
@@ -263,9 +260,9 @@ func (l *look) futexHolder(t *Thread, tids map[int]*Thread) *Holder {
 	case waits(t, "pthread_rwlock_"):
 		return l.rwlockHolder(t, tids)
 	case waits(t, "pthread_clockjoin", "pthread_timedjoin", "pthread_join"):
-		kind = joins // the kernel takes the id away as the thread ends
-	case at == 0 && !pi && value&waiters == 0 && !syscalls.FutexShared(t.Args):
-		return nil // no lock: that it is the number of a thread is chance
+		kind = joins // the kernel clears the id when the thread ends
+	case at == 0 && !pi && value&waiters == 0 && !syscalls.FutexShared(t.args):
+		return nil // no lock: its value may equal a thread id by chance
 	}
 	if owner := tids[l.id(t, word+at)]; owner != nil && owner != t {
 		return l.owner(t, kind, word, at, tids)
@@ -273,9 +270,9 @@ func (l *look) futexHolder(t *Thread, tids map[int]*Thread) *Holder {
 	return nil
 }
 
-// rwlockHolder finds who has the lock that a function of pthread_rwlock_t waits for.
+// rwlockHolder returns who holds the pthread_rwlock_t that a thread waits for, or nil.
 func (l *look) rwlockHolder(t *Thread, tids map[int]*Thread) *Holder {
-	word := t.Args[0]
+	word := t.args[0]
 	lock := word - word%rwlockPair - rwlockPair
 	if l.id(t, lock+rwlockWriter) != 0 {
 		return l.owner(t, "rwlock", lock, rwlockWriter, tids)
@@ -286,11 +283,11 @@ func (l *look) rwlockHolder(t *Thread, tids map[int]*Thread) *Holder {
 	return nil
 }
 
-// owner is the thread whose id in the process's pid namespace is so many bytes into a
-// lock, as the holder of what a thread waits for. One that is no thread of the process
-// is another's only if they share the lock, and has ended otherwise.
-func (l *look) owner(waiting *Thread, kind string, lock, at uint64, tids map[int]*Thread) *Holder {
-	id := l.id(waiting, lock+at)
+// owner returns the holder of the lock that waiting waits for. The word at offset contains the
+// holder's thread id in the process's PID namespace. If no thread of the process has that id and
+// the lock is shared, the holder is in another process. Otherwise the holder has ended.
+func (l *look) owner(waiting *Thread, kind string, lock, offset uint64, tids map[int]*Thread) *Holder {
+	id := l.id(waiting, lock+offset)
 	h := &Holder{Lock: l.lock(kind, lock), PID: l.snapshot.PID, TID: id, Ends: kind == joins, lock: lock, size: 4}
 	if kind == "rwlock" {
 		h.size = rwlockWords
@@ -300,20 +297,21 @@ func (l *look) owner(waiting *Thread, kind string, lock, at uint64, tids map[int
 		return h
 	}
 	if l.nested() {
-		return nil // its number here is not known
+		return nil // the holder's id outside its namespace is unknown
 	}
-	if status, err := l.host().Status(id); err == nil && syscalls.FutexShared(waiting.Args) {
+	if status, err := l.host().Status(id); err == nil && syscalls.FutexShared(waiting.args) {
 		h.PID, h.Name = status.TGID, status.Comm
 		return h
 	}
 	if id == 0 || l.files.alive(id) || !l.stillWaits(waiting) {
-		return nil // it was let go, or taken by one that began after the threads were listed
+		return nil // released, or taken by a thread that started after the threads were listed
 	}
 	h.Ended = true
 	return h
 }
 
-// waits reports whether a function of that name is among the innermost of a stack.
+// waits reports whether one of the innermost functions on the stack has a name with one of these
+// prefixes.
 func waits(t *Thread, prefixes ...string) bool {
 	const innermost = 4
 	for _, f := range t.User[:min(len(t.User), innermost)] {
@@ -347,8 +345,8 @@ var ownerlessLocks = []struct {
 }
 
 // ownerless returns the lock of an interpreter or virtual machine that a thread waits for. In
-// Python the same calls wait for conditions, queues and the end of threads: these are no locks. In
-// an interpreter without symbols a wait in SimpleQueue.get looks like one for a lock.
+// Python, waits for conditions, queues and the end of threads use the same calls, but are no locks.
+// Without the interpreter's symbols, a wait in SimpleQueue.get is mistaken for a lock.
 func ownerless(t *Thread) (lock Lock, ok bool) {
 	for _, f := range t.User {
 		if f.Runtime != "" {
@@ -363,15 +361,15 @@ func ownerless(t *Thread) (lock Lock, ok bool) {
 			}
 			lock, ok = Lock{Kind: known.kind}, true
 			if known.isWord {
-				lock.Addr = t.Args[0]
+				lock.Addr = t.args[0]
 			}
 		}
 	}
 	return Lock{}, false
 }
 
-// isWaitInPython reports whether an interpreted function of CPython's library acquires a lock to wait
-// for something else.
+// isWaitInPython reports whether f is a function of CPython's library that acquires a lock in order
+// to wait for something else.
 func isWaitInPython(f *Frame) bool {
 	switch {
 	case strings.HasSuffix(f.File, "/concurrent/futures/thread.py"), strings.HasSuffix(f.File, "/multiprocessing/pool.py"):

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 func TestLiveWhoHoldsWhatIsWaitedForIsNamed(t *testing.T) {

@@ -2,29 +2,29 @@ package snapshot
 
 import (
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/interp"
-	"github.com/ringtap/ringtap/internal/interp/languages"
+	"github.com/ringtap/ringtap/internal/runtimes/interp"
+	"github.com/ringtap/ringtap/internal/runtimes/languages"
 )
 
-// interpreters are the runtimes of interpreted code in a process.
+// interpreters are the runtimes of interpreted languages in a process.
 type interpreters struct {
 	runtimes []interp.Runtime
 	walkers  []interp.Walker
-	calls    []interp.Call // space for one walk
+	calls    []interp.Call // buffer for one walk
 }
 
-// maxCalls is how many calls of a thread are read, which is more than the limit that any
-// runtime has by default.
+// maxCalls is how many calls of a thread are read. It exceeds every runtime's default recursion
+// limit.
 const maxCalls = 1 << 14
 
-// Why functions of a runtime are not in a thread's stack, or not in their places.
+// Why a thread's stack lacks interpreted functions, or has them at unknown places.
 const (
 	unread    = "the thread runs: its interpreted functions are not known; --stop reads them"
 	senseless = "its interpreted functions could not be read"
 	misplaced = "which of these called native functions is not known"
 )
 
-// attach attaches to the runtimes of the process.
+// attach finds the runtimes in the process.
 func (l *look) attach() {
 	runtimes, err := interp.Attach(interp.NewProcess(l.user.pid, l.user.space), languages.Detectors())
 	if err != nil {
@@ -43,14 +43,14 @@ func (l *look) attach() {
 	}
 }
 
-// interpreted is one level of a thread's stack that runtimes have calls in.
+// interpreted is one level of a stack that contains interpreted calls.
 type interpreted struct {
 	native int     // index of the native frame, -1 for an interpreted one
-	frames []Frame // of the call, the innermost first
+	frames []Frame // of the call, innermost first
 }
 
-// interpreted joins the calls of a thread that stands still with its native frames. If
-// that can't be done it says why.
+// interpreted joins the interpreted calls of a thread that is not running with its native frames.
+// If it cannot, why says so.
 func (l *look) interpreted(t *Thread, native []callchain.Frame, end callchain.End) (levels []interpreted, why string) {
 	if len(l.interpreters.runtimes) == 0 {
 		return nil, ""
@@ -66,8 +66,8 @@ func (l *look) interpreted(t *Thread, native []callchain.Frame, end callchain.En
 	return l.interpreters.walk(own, native, end != callchain.Complete)
 }
 
-// walk joins the calls of a thread that stands still with its native frames. Without any it
-// returns nil.
+// walk joins the interpreted calls of a thread that is not running with its native frames. It
+// returns nil if there are none.
 func (in *interpreters) walk(tid int, native []callchain.Frame, truncated bool) (levels []interpreted, why string) {
 	var chains []interp.Chain
 	for i, w := range in.walkers {
@@ -102,7 +102,7 @@ func (in *interpreters) walk(tid int, native []callchain.Frame, truncated bool) 
 	return levels, why
 }
 
-// runs reports whether a native frame is a loop of a runtime.
+// runs reports whether a native frame is the interpreter loop of a runtime.
 func (in *interpreters) runs(f callchain.Frame) bool {
 	for _, r := range in.runtimes {
 		if r.Loop(f) {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/interp/interptest"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/interptest"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // Functions of Python are in the places of the frames of Python's loop, and of all
@@ -26,7 +26,7 @@ func TestLiveFunctionsOfPythonAreAmongTheNativeFrames(t *testing.T) {
 	for i, path := range pythons {
 		nested := i%2 == 1 // in a pid namespace of its own
 		t.Run(fmt.Sprintf("%s nested %t", path, nested), func(t *testing.T) {
-			cmd := exec.Command(path, "../interp/python/testdata/chains.py", "10", "7")
+			cmd := exec.Command(path, "../runtimes/python/testdata/chains.py", "10", "7")
 			cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8") // for the names of files
 			if nested {
 				cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
@@ -106,7 +106,7 @@ func TestLiveLoopsOfInterpretersHaveTheirFunctions(t *testing.T) {
 
 func loopsHaveFunctions(t *testing.T, path, language, program, loop string) {
 	t.Helper()
-	s := ofReader(t, exec.Command(path, "../interp/"+language+"/testdata/"+program, "3"))
+	s := ofReader(t, exec.Command(path, "../runtimes/"+language+"/testdata/"+program, "3"))
 	for _, thread := range s.Threads {
 		if thread.Uninterpreted != "" {
 			t.Errorf("thread %d: %s", thread.TID, thread.Uninterpreted)

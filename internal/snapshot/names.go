@@ -13,15 +13,15 @@ import (
 // Frame is one function of a user stack.
 type Frame struct {
 	Name    string // demangled; "" if unknown
-	Offset  uint64 // bytes from the function's first byte, or in the object where the name is unknown
-	Inlined bool   // into the next frame: it has no offset of its own
+	Offset  uint64 // in bytes from the function's start, or in the object if the name is unknown
+	Inlined bool   // inlined into the next frame; it has no offset of its own
 	Object  string // path of the file; "" for an interpreted function
-	Runtime string // that interprets the function: "CPython 3.12.1"; "" for native code
-	File    string // of the source, "" if not known
+	Runtime string // runtime that interprets the function: "CPython 3.12.1"; "" for native code
+	File    string // of the source, "" if unknown
 	Line    int
 }
 
-// String is the frame as a line shows it.
+// String formats the frame as one line.
 func (f *Frame) String() string {
 	text := f.Name
 	switch {
@@ -29,7 +29,7 @@ func (f *Frame) String() string {
 		text += " (" + f.Runtime + ")"
 	case f.Inlined:
 		text += " (inlined)"
-	case f.Object == "": // a mark
+	case f.Object == "": // a label
 	case text == "":
 		text = fmt.Sprintf("[unknown]+%#x (%s)", f.Offset, filepath.Base(f.Object))
 	default:
@@ -44,7 +44,7 @@ func (f *Frame) String() string {
 	return text
 }
 
-// name gives all frames their names.
+// name resolves the names of all frames.
 func (l *look) name() {
 	stacks := make([]stack.Stack, l.interned.Len())
 	for i := range stacks {
@@ -97,8 +97,8 @@ func (l *look) name() {
 	}
 }
 
-// userFrames are the frames of a stack, leaf first, and of each the functions that were
-// inlined into it, which are frames of their own.
+// userFrames returns the levels of a stack, innermost first. Each level is a frame, after the
+// functions that were inlined into it.
 func userFrames(p *profile.Profile, stack int) (levels [][]Frame) {
 	for _, i := range slices.Backward(p.Stacks[stack].Frames) {
 		var frames []Frame

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// notes says what could not be read, and what would help.
+// notes adds notes on what could not be read, and what would help.
 func (l *look) notes() {
 	note := func(format string, args ...any) {
 		l.snapshot.Notes = append(l.snapshot.Notes, fmt.Sprintf(format, args...))
@@ -35,7 +35,7 @@ func (l *look) notes() {
 	}
 }
 
-// generated reports whether a thread is in code without a name that is in no file.
+// generated reports whether the stack of a thread has unnamed code that is not in a file.
 func (t *Thread) generated() bool {
 	return slices.ContainsFunc(t.User, func(f Frame) bool { return f.Name == "" && f.Object == "[anon]" })
 }

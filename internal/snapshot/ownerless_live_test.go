@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/interp/interptest"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/interptest"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // pythonLocks starts threads that wait: two for locks, and one each for an event, a queue, another

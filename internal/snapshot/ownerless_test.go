@@ -32,7 +32,7 @@ func TestLocksOfRuntimesAreToldFromOtherWaits(t *testing.T) {
 		{"no lock", stackOfFunctions([2]string{"read"}, [2]string{"main"}), Lock{}},
 	} {
 		thread := &Thread{User: test.user}
-		thread.Args[0] = 0x1000
+		thread.args[0] = 0x1000
 		lock, ok := ownerless(thread)
 		if isLock := test.want != (Lock{}); ok != isLock || ok && lock != test.want {
 			t.Errorf("%s: %v, %v, want %v", test.name, lock, ok, test.want)

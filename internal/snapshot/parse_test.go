@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/fuzzing"
+	"github.com/ringtap/ringtap/internal/testkit/fuzzing"
 )
 
 func TestASyscallFileTellsWhereAThreadWaits(t *testing.T) {
@@ -27,10 +27,10 @@ func TestASyscallFileTellsWhereAThreadWaits(t *testing.T) {
 		{"202 0x1 0x80\n", -1, 0x1, 0x80}, // not what any kernel writes
 		{"202 0x1 zz 0x2 0x0 0x0 0x0 0x7ffd10 0x7f1020\n", -1, 0, 0},
 	} {
-		thread := &Thread{Number: -1}
+		thread := &Thread{number: -1}
 		thread.parseCall(test.text)
-		if thread.Number != test.number || thread.sp != test.sp || thread.pc != test.pc {
-			t.Errorf("%q: call %d at %#x with the stack at %#x", test.text, thread.Number, thread.pc, thread.sp)
+		if thread.number != test.number || thread.sp != test.sp || thread.pc != test.pc {
+			t.Errorf("%q: call %d at %#x with the stack at %#x", test.text, thread.number, thread.pc, thread.sp)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func FuzzProcFiles(f *testing.F) {
 	fuzzing.Bound(f)
 	f.Add([]byte("202 0x1 0x80 0x2 0x0 0x0 0x0 0x7ffd10 0x7f1020"), []byte("se.exec_start : 1.5\nnr_switches : 3"), []byte("1: -> POSIX  ADVISORY  WRITE 200 08:01:42 0 EOF"))
 	f.Fuzz(func(t *testing.T, call, sched, locks []byte) {
-		thread := &Thread{Number: -1}
+		thread := &Thread{number: -1}
 		thread.parseCall(string(call))
 		schedValue(sched, "se.exec_start")
 		schedCount(sched, "nr_switches")

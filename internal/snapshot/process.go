@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/descriptors"
+	"github.com/ringtap/ringtap/internal/snapshot/descriptors"
+	"github.com/ringtap/ringtap/internal/snapshot/syscalls"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/syscalls"
 )
 
-// process reads what the process is.
+// process reads the process's properties and prepares the look at its threads.
 func (l *look) process(tids []int) {
 	s := l.snapshot
 	p := l.processes.Reread(s.PID)
@@ -43,8 +43,8 @@ func (l *look) process(tids []int) {
 	l.interned = callchain.NewInterner()
 }
 
-// living is a thread that has the process's memory and files still: the main thread
-// may have ended before the others.
+// living returns a thread that still has the process's memory and files. The main thread may have
+// ended before others.
 func (l *look) living(tids []int) int {
 	for _, tid := range append([]int{l.snapshot.PID}, tids...) {
 		if t, err := l.files.read(tid); err == nil && t.State != 'Z' {
@@ -55,7 +55,7 @@ func (l *look) living(tids []int) int {
 	return l.snapshot.PID
 }
 
-// is32Bit reports whether a program is of 32 bits (elf(5), EI_CLASS).
+// is32Bit reports whether a program is a 32-bit one (elf(5), EI_CLASS).
 func is32Bit(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func is32Bit(path string) bool {
 	return err == nil && elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS32
 }
 
-// task names the process that has an id in the process's own pid namespace.
+// task returns the name of the process with an id in the process's own PID namespace.
 func (l *look) task(id int) string {
 	if !l.nested() {
 		return l.host().Comm(id)
@@ -85,7 +85,7 @@ func (l *look) task(id int) string {
 	return ""
 }
 
-// missing says that a process can't be looked at.
+// missing returns the error for a process that cannot be looked at.
 func missing(pid int, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 		return &GoneError{PID: pid}
@@ -96,7 +96,7 @@ func missing(pid int, err error) error {
 	return fmt.Errorf("process %d: %w", pid, err)
 }
 
-// GoneError says that there is no such process.
+// GoneError is returned for a process that does not exist.
 type GoneError struct{ PID int }
 
 func (e *GoneError) Error() string {

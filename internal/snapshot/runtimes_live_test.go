@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/interp/interptest"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/interptest"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // The thread tells by Thread.getStackTrace where it waits.

@@ -9,21 +9,21 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/run"
+	"github.com/ringtap/ringtap/internal/engine"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Threads that run are sampled so often a second, for so long at most.
+// How often per second running threads are sampled, and for how long at most.
 const (
 	sampleFrequency = 999
 	sampleTime      = 100 * time.Millisecond
 )
 
-// notRun is why a thread has no sample that could have one.
+// notRun is why there is no sample of a thread that was ready to run.
 const notRun = "it was ready to run but did not while it was looked at"
 
-// sample gives the threads that run a stack: one sample of each.
+// sample sets the stacks of running threads, from one sample of each.
 func (l *look) sample(ctx context.Context) {
 	running := make(map[uint32]*Thread)
 	var tids []int
@@ -51,7 +51,7 @@ func (l *look) sample(ctx context.Context) {
 	}
 }
 
-// sampleEach samples threads until each was seen or the time is over.
+// sampleEach samples threads until there is a sample of each or sampleTime is over.
 func (l *look) sampleEach(ctx context.Context, tids []int, running map[uint32]*Thread) error {
 	stacks := stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto}
 	source, err := l.openClock(tids, stacks)
@@ -59,31 +59,29 @@ func (l *look) sampleEach(ctx context.Context, tids []int, running map[uint32]*T
 		return err
 	}
 	defer source.Close()
-	engine, err := run.New(source, run.Options{Processes: l.processes, Duration: sampleTime, Logger: l.opts.Logger})
+	e, err := engine.Start(ctx, source, engine.Options{Processes: l.processes, Duration: sampleTime, Logger: l.opts.Logger})
 	if err != nil {
 		return err
 	}
-	defer engine.Close()
-	if err := source.Enable(); err != nil {
+	defer e.Close()
+	if err := e.Enable(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	stacker := stack.NewStacker(l.host(), stacks)
 	stacker.Know(l.runtimes)
-	return engine.Run(ctx, &sampler{look: l, running: running, left: len(running), stacker: stacker, cancel: cancel})
+	return e.Run(&sampler{look: l, running: running, left: len(running), stacker: stacker, end: e.End})
 }
 
-// sampler is the sink of the samples of threads that run.
+// sampler is the engine's sink for samples of running threads.
 type sampler struct {
 	*look
 	running map[uint32]*Thread
-	left    int // that have no sample yet
+	left    int // number of threads without a sample
 	stacker *stack.Stacker
-	cancel  func()
+	end     func()
 }
 
-// Record takes the first sample of each thread, and ends the run with the last of them.
+// Record uses the first sample of each thread. After the last thread's sample, it ends the run.
 func (s *sampler) Record(record perfevent.Record) error {
 	sample, ok := record.(*perfevent.Sample)
 	if !ok {
@@ -92,15 +90,15 @@ func (s *sampler) Record(record perfevent.Record) error {
 	if t := s.running[sample.TID]; t != nil && !t.Sampled {
 		s.sampled(t, s.stacker, sample)
 		if s.left--; s.left == 0 {
-			s.cancel()
+			s.end()
 		}
 	}
 	return nil
 }
 
-// openClock opens the clock of the threads that have not ended, of their user code only
-// where no more is allowed.
-func (l *look) openClock(tids []int, stacks stack.Stacks) (source *run.Live, err error) {
+// openClock opens the CPU clock of the threads that still exist. If it may not sample the kernel,
+// it samples user code only.
+func (l *look) openClock(tids []int, stacks stack.Stacks) (source *engine.Live, err error) {
 	for range attempts {
 		tids = slices.DeleteFunc(tids, func(tid int) bool { return !l.files.alive(tid) })
 		if len(tids) == 0 {
@@ -109,7 +107,7 @@ func (l *look) openClock(tids []int, stacks stack.Stacks) (source *run.Live, err
 		for _, user := range []bool{false, true} {
 			sampling := perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: sampleFrequency, ExcludeKernel: user}
 			stacks.Prepare(&sampling)
-			source, err = run.Open(perfevent.Thread(tids...), []perfevent.Sampling{sampling}, perfevent.Options{Logger: l.opts.Logger})
+			source, err = engine.Open(perfevent.Thread(tids...), []perfevent.Sampling{sampling}, perfevent.Options{Logger: l.opts.Logger})
 			if err == nil {
 				return source, nil
 			}
@@ -121,7 +119,7 @@ func (l *look) openClock(tids []int, stacks stack.Stacks) (source *run.Live, err
 	return nil, err
 }
 
-// sampled gives a thread the stacks of its sample.
+// sampled sets the stacks of a thread from its sample.
 func (l *look) sampled(t *Thread, stacker *stack.Stacker, sample *perfevent.Sample) {
 	t.Sampled = true
 	if frames := stacker.Kernel(sample); len(frames) > 0 {

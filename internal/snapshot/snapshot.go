@@ -5,35 +5,35 @@ import (
 	"time"
 )
 
-// Options says what is looked at.
+// Options configure a Taker.
 type Options struct {
-	Lines  bool         // source lines too
-	Stop   bool         // stop the threads for a moment, so that all is exact
+	Lines  bool         // find source lines
+	Stop   bool         // stop the threads briefly, so that all stacks are exact and of the same moment
 	Locks  bool         // find who holds the locks that threads wait for
 	Logger *slog.Logger // nil discards
 }
 
-// Snapshot is a process as it was found.
+// Snapshot is the state of a process at one time.
 type Snapshot struct {
 	PID     int
-	NSPID   int // in the innermost pid namespace
+	NSPID   int // PID in the innermost PID namespace
 	Parent  int
-	Tracer  int // the process that traces it with ptrace(2), 0 if none does
+	Tracer  int // process that traces it with ptrace(2), 0 if none
 	Comm    string
-	Command string // its arguments, "" where it has none
+	Command string // its arguments, "" if it has none
 	Cgroup  string
 	Time    time.Time
-	Stopped time.Duration // how long the process stood still for it, with Options.Stop
+	Stopped time.Duration // how long the process was stopped, with Options.Stop
 	Threads []*Thread     // by TID
 
 	Runtimes   []string     // versions of the Go runtimes in the process
-	Goroutines []*Goroutine // of all of them, by ID
+	Goroutines []*Goroutine // of all these runtimes, by ID
 
 	Notes []string // what is missing, and why
 }
 
-// Ended reports whether nothing is left of the process but its exit status.
+// Ended reports whether only the exit status of the process is left.
 func (s *Snapshot) Ended() bool { return len(s.Threads) == 1 && s.Threads[0].State == 'Z' }
 
-// Kernel reports whether it is a thread of the kernel.
+// Kernel reports whether the process is a kernel thread.
 func (s *Snapshot) Kernel() bool { return len(s.Threads) == 1 && s.Threads[0].kernel }

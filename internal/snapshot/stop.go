@@ -12,10 +12,10 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 )
 
-// stopped looks at threads while ptrace(2) holds them all: their user stacks are of
-// one moment, and of threads that run exact as well. What they waited for is read
-// before, since a thread that is stopped waits for nothing else. One in
-// uninterruptible sleep does not stop, but neither does it move.
+// stopped looks at threads while ptrace(2) stops them all. All user stacks are then of the same
+// moment, and exact even for running threads. The calls that they wait in are read before, because
+// a stopped thread no longer waits in them. A thread in uninterruptible sleep does not stop, but
+// does not move either.
 func (l *look) stopped(ctx context.Context, tids []int) error {
 	var threads []*Thread
 	var moving []int
@@ -33,7 +33,7 @@ func (l *look) stopped(ctx context.Context, tids []int) error {
 			l.files.kernelStack(t)
 			l.call(t)
 			if l.arch != 0 {
-				l.user.waiting(t) // for the tables alone, which else were made while it stands still
+				l.user.waiting(t) // only loads the unwind tables, to keep the stop short
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func (l *look) stopped(ctx context.Context, tids []int) error {
 			l.thread(t.TID)
 			continue
 		}
-		t.switches = 0 // being stopped counts
+		t.switches = 0 // the stop itself counts as a switch
 		l.add(t)
 		if l.arch == 0 {
 			continue
@@ -74,7 +74,7 @@ func (l *look) stopped(ctx context.Context, tids []int) error {
 	return nil
 }
 
-// whyNotStopped says who keeps us from it.
+// whyNotStopped adds the reason to an error of stop.
 func (l *look) whyNotStopped(err error) error {
 	switch tracer := l.snapshot.Tracer; {
 	case !errors.Is(err, unix.EPERM):
@@ -85,28 +85,28 @@ func (l *look) whyNotStopped(err error) error {
 	return fmt.Errorf("%w: run as root or as the process's user, or without --stop", err)
 }
 
-// onThread calls f on an OS thread that ends with it. ptrace(2) belongs to a thread, and
-// the kernel lets go of all that one has held as it ends: also of what did not stop in
-// time, which would stand still later.
+// onThread calls f on an OS thread that exits afterwards. ptrace(2) attaches to a thread, and the
+// kernel releases all that a thread has attached to when it exits. That includes threads that did
+// not stop in time and would otherwise stop later.
 func onThread(f func() error) error {
 	result := make(chan error)
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() != unix.Getpid() {
 			result <- f()
-			return // locked, by which the thread ends
+			return // still locked, which makes the thread exit
 		}
-		defer runtime.UnlockOSThread() // the main thread would not
+		defer runtime.UnlockOSThread() // the main thread must not exit
 		result <- onThread(f)
 	}()
 	return <-result
 }
 
-// held are threads that ptrace(2) holds for the calling OS thread, each with the signal
-// that it was about to get: it gets that as it is let go.
+// held are the threads that the calling OS thread has stopped with ptrace(2). The value is the
+// signal that the thread was about to receive. release delivers it.
 type held map[int]unix.Signal
 
-// stop stops threads. One that has ended meanwhile is no error.
+// stop stops threads. A thread that has ended meanwhile is not an error.
 func stop(ctx context.Context, tids []int) (held, error) {
 	h := make(held)
 	for _, tid := range tids {
@@ -128,15 +128,15 @@ func stop(ctx context.Context, tids []int) (held, error) {
 	return h, nil
 }
 
-// maxStopping is how long a thread may take to stop: one that came into
-// uninterruptible sleep just now does not.
+// maxStopping is how long a thread may take to stop. A thread that has just entered uninterruptible
+// sleep does not stop.
 const maxStopping = 100 * time.Millisecond
 
-// await waits until a thread stands still, and returns the signal that stopped it before
-// we could.
+// await waits until a thread has stopped. It returns the signal that stopped the thread before
+// ptrace could, or 0.
 func await(tid int) unix.Signal {
 	end := time.Now().Add(maxStopping)
-	// The last look is one after the end: we may have been off the CPU until then.
+	// Check once more after the end, because this thread may have been off the CPU until then.
 	for over := false; !over; time.Sleep(20 * time.Microsecond) {
 		over = time.Now().After(end)
 		var status unix.WaitStatus
@@ -151,7 +151,7 @@ func await(tid int) unix.Signal {
 	return 0
 }
 
-// release lets the threads go on. One that did not stop can't be let go: see onThread.
+// release lets the threads continue. A thread that did not stop stays in h: see onThread.
 func (h held) release() {
 	for tid, signal := range h {
 		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_DETACH, uintptr(tid), 0, uintptr(signal), 0, 0)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // A signal may stop a thread before we do.

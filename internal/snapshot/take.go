@@ -9,13 +9,13 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/snapshot/syscalls"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/symbolize"
-	"github.com/ringtap/ringtap/internal/syscalls"
+	"github.com/ringtap/ringtap/internal/stack/symbolize"
 )
 
-// Taker takes snapshots. What it has learned of files and names it keeps from one to
-// the next. It belongs to one goroutine.
+// Taker takes snapshots. It keeps what it learns about files and names for later snapshots. Only
+// one goroutine may use it.
 type Taker struct {
 	opts       Options
 	processes  *process.Table
@@ -23,7 +23,7 @@ type Taker struct {
 	unwinder   *callchain.Unwinder
 }
 
-// New makes a Taker. It must be closed.
+// New returns a Taker. The caller must close it.
 func New(opts Options) *Taker {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -33,16 +33,16 @@ func New(opts Options) *Taker {
 		symbolizer: symbolize.New(symbolize.Options{Lines: opts.Lines, Logger: opts.Logger})}
 }
 
-// host is the machine that is looked at.
+// host returns the machine whose processes are looked at.
 func (t *Taker) host() process.Host { return t.processes.Host() }
 
-// Close frees what symbols were read from.
+// Close releases the files with symbols.
 func (t *Taker) Close() error {
 	t.processes.Close()
 	return t.symbolizer.Close()
 }
 
-// Take looks at a process. The error is a *GoneError if there is none.
+// Take takes a snapshot of a process. The error is a *GoneError if the process does not exist.
 func (t *Taker) Take(ctx context.Context, pid int) (*Snapshot, error) {
 	look := &look{Taker: t, files: threadFiles{host: t.host(), pid: pid, clocks: clocks{}},
 		snapshot: &Snapshot{PID: pid, Time: time.Now()}}
@@ -71,7 +71,7 @@ func (t *Taker) Take(ctx context.Context, pid int) (*Snapshot, error) {
 	return look.snapshot, nil
 }
 
-// threads looks at the threads.
+// threads looks at all threads.
 func (l *look) threads(ctx context.Context, tids []int) error {
 	if l.opts.Stop && !l.kernel {
 		return onThread(func() error { return l.stopped(ctx, tids) })
@@ -86,7 +86,7 @@ func (l *look) threads(ctx context.Context, tids []int) error {
 	return nil
 }
 
-// look is one snapshot that is being taken.
+// look is the state of one call of Take.
 type look struct {
 	*Taker
 	files     threadFiles
@@ -94,42 +94,42 @@ type look struct {
 	user      userStacks
 	describe  syscalls.Thread
 	compat    bool           // a 32-bit program
-	arch      callchain.Arch // the program's; zero for one whose stacks are not unwound
+	arch      callchain.Arch // the program's; zero if its stacks cannot be unwound
 	unwinding *callchain.Unwinder
-	kernel    bool            // a thread of the kernel
-	stacks    map[*Thread]int // index of its user stack
-	kernels   map[*Thread]int // the same of kernel stacks of threads that were sampled
+	kernel    bool            // it is a kernel thread
+	stacks    map[*Thread]int // index of the user stack
+	kernels   map[*Thread]int // index of the kernel stack, for sampled threads
 	words     map[*Thread]lockWords
 	variables map[uint64]string // by address
 	interned  *callchain.Interner
 
 	interpreters interpreters
-	levels       map[*Thread][]interpreted // of threads that are in interpreted code
-	runtimes     *stack.Runtimes           // whose calls have a frame each
+	levels       map[*Thread][]interpreted // of threads in interpreted code
+	runtimes     *stack.Runtimes           // runtimes with one frame for each call
 	remapped     bool
 }
 
-// start is where the function of a frame begins.
+// start returns where the function of a frame starts.
 func (l *look) start(f callchain.Frame) (uint64, bool) {
 	return l.symbolizer.Function(f, stack.NewImage(l.processes.Objects()[f.Object]))
 }
 
-// attempts is how often a thread is read that was switched to meanwhile.
+// attempts is how often a thread is read if it ran during the read.
 const attempts = 3
 
-// thread reads one thread.
+// thread reads one thread and adds it to the snapshot.
 func (l *look) thread(tid int) {
 	for range attempts {
 		t, err := l.files.read(tid)
 		if err != nil {
-			return // it has ended, or is no thread any more
+			return // it has ended
 		}
 		if t.State == 'R' {
 			l.add(t)
 			return
 		}
 		l.files.kernelStack(t)
-		if t.pc == 0 || l.arch == 0 { // a thread of the kernel, or one that may not be looked into
+		if t.pc == 0 || l.arch == 0 { // a kernel thread, or one that may not be read
 			l.call(t)
 			l.add(t)
 			return
@@ -158,8 +158,8 @@ func (l *look) thread(tid int) {
 	}
 }
 
-// remap reads the process's mappings once more: a program that makes code as it runs may have done so since
-// they were read. It tells whether it did.
+// remap reads the process's mappings again, because a program may generate code as it runs. It does
+// so only once, and reports whether it did.
 func (l *look) remap() bool {
 	if l.remapped {
 		return false
@@ -169,8 +169,8 @@ func (l *look) remap() bool {
 	return true
 }
 
-// standing gives a thread the stack that it had while it stood still, joined where levels
-// says so; why is what is missing of that.
+// standing sets the stack of a thread that did not run during the read. levels, if not empty, joins
+// it with interpreted calls. why says what is missing.
 func (l *look) standing(t *Thread, frames []callchain.Frame, end callchain.End, levels []interpreted, why string) {
 	if len(frames) > 0 {
 		t.Truncated = end != callchain.Complete
@@ -184,7 +184,7 @@ func (l *look) standing(t *Thread, frames []callchain.Frame, end callchain.End, 
 
 func (l *look) add(t *Thread) { l.snapshot.Threads = append(l.snapshot.Threads, t) }
 
-// intern keeps a stack once and returns its index: the ids of an Interner are dense.
+// intern stores each stack once and returns its index. The ids of an Interner are consecutive.
 func (l *look) intern(frames []callchain.Frame, truncated bool) int {
 	return int(l.interned.Intern(frames, truncated))
 }

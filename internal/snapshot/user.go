@@ -4,34 +4,34 @@ import (
 	"encoding/binary"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/interp"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/runtimes/interp"
 	"github.com/ringtap/ringtap/internal/stack"
 )
 
-// userStacks reads the user stacks of threads that wait.
+// userStacks reads the user stacks of waiting threads.
 type userStacks struct {
 	host     process.Host
 	arch     callchain.Arch // the program's
 	pid      int
 	space    *process.Process
 	unwinder *callchain.Unwinder
-	start    func(frame callchain.Frame) (start uint64, ok bool) // where a frame's function begins
+	start    func(frame callchain.Frame) (start uint64, ok bool) // returns where a frame's function starts
 	stack    []byte
-	other    []byte // the stack that a signal's handler has interrupted
+	other    []byte // the stack that a signal handler has interrupted
 	frames   []callchain.Frame
 	runtimes *stack.Runtimes
-	compiler interp.Compiler // knows the code that an interpreter has compiled; nil if none compiles code
-	flow     *flow           // of the thread that was last asked about
+	compiler interp.Compiler // describes code that an interpreter has compiled; nil if there is none
+	flow     *flow           // for the thread that was read last
 }
 
-// The first copy of a stack, and the greatest, in bytes.
+// The sizes of the first and the largest copy of a stack, in bytes.
 const (
 	firstCopy    = 16 << 10
 	greatestCopy = 8 << 20
 )
 
-// waiting returns the user frames of a thread that waits, valid until the next call.
+// waiting returns the user frames of a waiting thread. They are valid until the next call.
 func (u *userStacks) waiting(t *Thread) ([]callchain.Frame, callchain.End) {
 	var capture callchain.Capture
 	if err := capture.Regs.LoadWaiting(u.arch, t.pc, t.sp); err != nil {
@@ -68,10 +68,10 @@ func (u *userStacks) unwind(capture *callchain.Capture) ([]callchain.Frame, call
 	}
 }
 
-// read reads the process's memory and returns how much of it is there.
+// read reads memory of the process and returns how many bytes were readable.
 func (u *userStacks) read(addr uint64, b []byte) int { return u.host.ReadMemory(u.pid, addr, b) }
 
-// Calls is of callchain.Code.
+// Calls implements callchain.Code.
 func (u *userStacks) Calls(ra, callee uint64) bool {
 	var code [8]byte
 	if u.read(ra-8, code[:]) < len(code) {
@@ -89,10 +89,10 @@ func (u *userStacks) Calls(ra, callee uint64) bool {
 	if to.Start <= callee && callee < to.End {
 		return target == begin
 	}
-	return true // by a stub for functions of other files
+	return true // through a stub for functions of other files
 }
 
-// function is the address where the function that holds pc begins.
+// function returns the start of the function that contains pc.
 func (u *userStacks) function(pc uint64) (begin uint64, ok bool) {
 	m, ok := u.space.Find(pc)
 	if !ok {
@@ -102,8 +102,8 @@ func (u *userStacks) function(pc uint64) (begin uint64, ok bool) {
 	return start - m.Offset + m.Start, ok
 }
 
-// callTarget decodes a call that ends at ra. A call through a register or memory is
-// not direct and has no target that is known.
+// callTarget decodes the call that ends at ra. A call through a register or memory is not direct,
+// and its target is unknown.
 func callTarget(arch callchain.Arch, ra uint64, code [8]byte) (target uint64, direct, ok bool) {
 	switch arch {
 	case callchain.AMD64, callchain.I386:

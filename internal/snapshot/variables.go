@@ -8,12 +8,12 @@ import (
 	"github.com/ringtap/ringtap/internal/stack"
 )
 
-// A Lock is a lock or channel that a thread or goroutine waits for. The zero value means that it waits
-// for neither.
+// A Lock is a lock or channel that a thread or goroutine waits for. The zero value means that it
+// waits for none.
 type Lock struct {
 	Kind     string // "mutex", "sync.RWMutex", "lock on /var/lib/x"
-	Addr     uint64 // 0 if it is not in memory, or its place is unknown
-	Variable string // of a file that the lock is in: "queue+0x18"; "" if unknown
+	Addr     uint64 // 0 if it is not in memory, or its address is unknown
+	Variable string // variable of a file that contains the lock: "queue+0x18"; "" if unknown
 }
 
 // String describes a lock by its address and variable: "mutex at 0x5640b12a60a0 (queue+0x18)".
@@ -28,10 +28,10 @@ func (l Lock) String() string {
 	return text
 }
 
-// IsMutex reports whether l is a mutex of Go, which some goroutine has to unlock.
+// IsMutex reports whether l is a Go mutex, which some goroutine has to unlock.
 func (l Lock) IsMutex() bool { return strings.HasPrefix(l.Kind, "sync.") }
 
-// Short describes a lock by its variable, or else by its address: "mutex queue+0x18".
+// Short describes a lock by its variable, or by its address if that is unknown: "mutex queue+0x18".
 func (l Lock) Short() string {
 	switch {
 	case l.Variable != "":
@@ -42,10 +42,10 @@ func (l Lock) Short() string {
 	return l.Kind
 }
 
-// lock returns the lock of a kind at an address of the process.
+// lock returns the lock of this kind at an address of the process.
 func (l *look) lock(kind string, addr uint64) Lock { return Lock{kind, addr, l.variable(addr)} }
 
-// variable names the variable that contains an address of the process; "" if none is known.
+// variable returns the name of the variable that contains an address of the process, or "".
 func (l *look) variable(addr uint64) string {
 	if name, known := l.variables[addr]; known {
 		return name

@@ -11,13 +11,13 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/symbolize"
+	"github.com/ringtap/ringtap/internal/stack/symbolize"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// Waits reads where single threads wait, for collectors that have a process table of
-// their own. It belongs to one goroutine.
+// Waits reads where single threads wait, for collectors that have their own process table. Only one
+// goroutine may use it.
 type Waits struct {
 	processes  *process.Table
 	symbolizer *symbolize.Symbolizer
@@ -25,24 +25,24 @@ type Waits struct {
 	runtimes   *stack.Runtimes
 	clocks     clocks
 	users      map[int]*userStacks // by process
-	stack      []byte              // room for a copy of a stack
-	other      []byte              // likewise: see userStacks
-	addresses  map[string]uint64   // of kernel functions, 0 if unknown
-	wanted     bool                // some of them have not been looked for
+	stack      []byte              // buffer for a copy of a stack
+	other      []byte              // the same: see userStacks
+	addresses  map[string]uint64   // addresses of kernel functions, 0 if unknown
+	wanted     bool                // some of them have not been looked up yet
 }
 
-// NewWaits makes a Waits for the processes of a table. The caller must close it.
+// NewWaits returns a Waits for the processes of a table. The caller must close it.
 func NewWaits(processes *process.Table) *Waits {
 	discard := slog.New(slog.DiscardHandler)
 	return &Waits{processes: processes, symbolizer: symbolize.New(symbolize.Options{Logger: discard}), unwinder: callchain.New(processes.Host().Arch()),
 		runtimes: stack.NewRuntimes(processes), clocks: clocks{}, users: make(map[int]*userStacks), addresses: make(map[string]uint64)}
 }
 
-// Close frees what symbols were read from.
+// Close releases the files with symbols.
 func (w *Waits) Close() error { return w.symbolizer.Close() }
 
-// Read reads where a thread of a process waits. ok is false if it runs, has ended, or may
-// not be looked at.
+// Read returns where a thread of a process waits. ok is false if the thread runs, has ended, or may
+// not be read.
 func (w *Waits) Read(pid, tid int) (wait stack.Wait, ok bool) {
 	files := threadFiles{host: w.processes.Host(), pid: pid, clocks: w.clocks}
 	for range attempts {
@@ -57,7 +57,7 @@ func (w *Waits) Read(pid, tid int) (wait stack.Wait, ok bool) {
 			frames, end := u.waiting(t)
 			wait.User, wait.Cut = slices.Clone(frames), end == callchain.Cut
 			w.stack, w.other = u.stack, u.other
-			u.stack, u.other, u.flow = nil, nil, nil // one thread's room is enough for all
+			u.stack, u.other, u.flow = nil, nil, nil // the buffers of w serve all threads
 		}
 		if until, still := files.still(t); still {
 			wait.Until, wait.Still = until, func() (uint64, bool) { return files.still(t) }
@@ -67,8 +67,8 @@ func (w *Waits) Read(pid, tid int) (wait stack.Wait, ok bool) {
 	return stack.Wait{}, false
 }
 
-// still reports whether a thread is still in the wait in which it was read, and until when.
-// It looks twice: see look.stillWaits.
+// still reports whether a thread is still in the wait in which it was read, and until which time.
+// It looks twice, like look.stillWaits.
 func (f *threadFiles) still(t *Thread) (until uint64, ok bool) {
 	for range 2 {
 		now, err := f.read(t.TID)
@@ -79,7 +79,7 @@ func (f *threadFiles) still(t *Thread) (until uint64, ok bool) {
 	return perfevent.Now(), true
 }
 
-// user returns what reads the user stacks of a process; nil if they can't be unwound.
+// user returns the reader of a process's user stacks, or nil if they cannot be unwound.
 func (w *Waits) user(pid int) *userStacks {
 	if u, known := w.users[pid]; known {
 		return u
@@ -98,13 +98,13 @@ func (w *Waits) user(pid int) *userStacks {
 	return u
 }
 
-// start returns where the function of a frame begins.
+// start returns where the function of a frame starts.
 func (w *Waits) start(f callchain.Frame) (uint64, bool) {
 	return w.symbolizer.Function(f, stack.NewImage(w.processes.Objects()[f.Object]))
 }
 
-// WantKernel says that KernelFrames will be called with these functions. The addresses of
-// all that are wanted by then are found at a time.
+// WantKernel announces that KernelFrames will be called with these functions. The addresses of all
+// announced functions are then looked up in one pass.
 func (w *Waits) WantKernel(functions []string) {
 	for _, function := range functions {
 		name, _, _ := strings.Cut(function, "+")
@@ -114,8 +114,8 @@ func (w *Waits) WantKernel(functions []string) {
 	}
 }
 
-// KernelFrames returns the frames of kernel functions as Wait has them. It returns none if
-// the kernel hides an address.
+// KernelFrames returns frames for the kernel functions in a Wait. It returns none if the kernel
+// hides an address.
 func (w *Waits) KernelFrames(functions []string) []callchain.Frame {
 	if w.WantKernel(functions); w.wanted {
 		w.wanted = false
@@ -134,11 +134,11 @@ func (w *Waits) KernelFrames(functions []string) []callchain.Frame {
 	return frames
 }
 
-// findKernel looks for the addresses of w.addresses that are still 0.
+// findKernel looks up the addresses in w.addresses that are still 0.
 func (w *Waits) findKernel() {
 	file, err := w.processes.Host().Kallsyms()
 	if err != nil {
-		return // callers show the names
+		return // callers print the names
 	}
 	defer file.Close()
 	err = symbols.EachKernelSymbol(file, func(s *symbols.KernelSymbol) error {

@@ -15,7 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 type build struct {
@@ -270,6 +271,16 @@ func TestLiveALookMovesNoThread(t *testing.T) {
 	}
 }
 
+// lastRan returns what the kernel says of when a thread ran last: 0 if it was moved to another
+// CPU since then.
+func lastRan(tid int) (time.Duration, bool) {
+	text, err := process.Host{}.Read(tid, "sched")
+	if err != nil {
+		return 0, false
+	}
+	return schedValue(text, "se.exec_start")
+}
+
 func TestLiveHowLongAThreadWaitsIsKnownOnEveryCPU(t *testing.T) {
 	begin := time.Now()
 	pid := startWaits(t, []string{"-O2"})
@@ -281,7 +292,11 @@ func TestLiveHowLongAThreadWaitsIsKnownOnEveryCPU(t *testing.T) {
 			switch {
 			case thread.State == 'R':
 			case !thread.Known:
-				t.Skip("CONFIG_SCHED_DEBUG: the kernel does not tell when a thread ran last")
+				if ran, ok := lastRan(thread.TID); !ok {
+					t.Skip("CONFIG_SCHED_DEBUG: the kernel does not tell when a thread ran last")
+				} else if ran != 0 {
+					t.Errorf("%s ran last at %v of its CPU's clock, and it is not known how long it waits", thread.Comm, ran)
+				}
 			case thread.Waited > time.Since(begin) || thread.Waited < before:
 				t.Errorf("%s waits for %v, it did for %v, and has been there for %v", thread.Comm, thread.Waited, before, time.Since(begin))
 			case !seen:

@@ -1,15 +1,14 @@
 package stack_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/interp"
-	"github.com/ringtap/ringtap/internal/moment"
+	"github.com/ringtap/ringtap/internal/engine"
+	"github.com/ringtap/ringtap/internal/engine/capture"
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/internal/run"
-	"github.com/ringtap/ringtap/internal/run/capture"
+	"github.com/ringtap/ringtap/internal/readmem/atsample"
+	"github.com/ringtap/ringtap/internal/runtimes/interp"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -20,7 +19,7 @@ type shortened struct {
 	stacker  *stack.Stacker
 	process  func(pid int) *process.Process
 	times    []uint64
-	deepened int // samples before the first call of Deepen, -1: none
+	deepened int // samples before the first call of ReadDeepStacks; -1: no call
 }
 
 func (s *shortened) Record(record perfevent.Record) error {
@@ -32,30 +31,30 @@ func (s *shortened) Record(record perfevent.Record) error {
 	return nil
 }
 
-func (s *shortened) Deepen(*process.Process, *moment.Calls) {
+func (s *shortened) ReadDeepStacks(*process.Process, *atsample.Calls) {
 	if s.deepened < 0 {
 		s.deepened = len(s.times) - 1
 	}
 }
 
-func (s *shortened) Watch(*process.Process, []*interp.Namer)                     {}
-func (s *shortened) Cross(*process.Process, []callchain.Crossing, *moment.Calls) {}
-func (s *shortened) Top(*process.Process, uint64)                                {}
-func (s *shortened) Over(_ *process.Process, from, to uint64)                    {}
-func (s *shortened) At(*perfevent.Sample) (none moment.Calls)                    { return none }
+func (s *shortened) Watch(*process.Process, []*interp.Namer)                                {}
+func (s *shortened) FollowSwitches(*process.Process, []callchain.Crossing, *atsample.Calls) {}
+func (s *shortened) MarkEnd(*process.Process, uint64)                                       {}
+func (s *shortened) MarkDead(_ *process.Process, from, to uint64)                           {}
+func (s *shortened) At(*perfevent.Sample) (none atsample.Calls)                             { return none }
 
 func TestStacksAreReadBeyondTheCopiesWhenTheseHadTimeToGrow(t *testing.T) {
 	deepen := func(settle uint64) *shortened {
 		source := capture.Open(t, "lines")
-		engine, err := run.New(source, run.Options{Unwind: true})
+		engine, err := engine.Start(t.Context(), source, engine.Options{Unwind: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer engine.Close()
 		s := &shortened{store: stack.NewStore(engine.Processes(), nil), process: engine.Processes().Process, deepened: -1}
-		s.store.Moments(s)
-		s.stacker = s.store.Stacker(stack.Stacks{User: true, Unwind: stack.Auto, Moments: true, Beyond: true, Settle: settle})
-		if err := engine.Run(context.Background(), s); err != nil {
+		s.store.ReadAtSamples(s)
+		s.stacker = s.store.Stacker(stack.Stacks{User: true, Unwind: stack.Auto, Interpreted: true, Beyond: true, Settle: settle})
+		if err := engine.Run(s); err != nil {
 			t.Fatal(err)
 		}
 		return s

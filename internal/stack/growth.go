@@ -14,8 +14,8 @@ import (
 // samplings whose every event is a sample: there the copy is most of what a hit costs the program.
 // The zero Growth changes nothing.
 type Growth struct {
-	// Flood is how many bytes of copies in less than a quarter of a second make a storm, at which
-	// copies shrink immediately; 0 means half of what two CPUs' rings hold.
+	// Flood is how many bytes of copies in less than a quarter of a second make a storm. In a storm
+	// copies shrink immediately. 0 means half of what two CPUs' rings hold.
 	Flood uint64
 	// Once says that copies shrink to the budget once. From then on they grow as if there were no
 	// budget, until the kernel drops records.
@@ -27,6 +27,7 @@ type Growth struct {
 	budget    uint64 // bytes a second of all copies together; 0 means no limit
 	counts    GrowthCounts
 	looked    uint64 // when counts was taken; 0 means never
+	first     uint64 // when stacks were first seen after an interval without any; 0 means not yet
 	ceiling   uint32 // largest copy until the time until, after losses; 0 means none
 	until     uint64
 }
@@ -109,7 +110,7 @@ func NewGrowth(stacks *Stacks, samplings []perfevent.Sampling, first int) Growth
 
 // Start says when the samples start, so that the first Look already compares. Without it, the first Look only
 // takes note of the counts.
-func (g *Growth) Start(at uint64) { g.looked = at }
+func (g *Growth) Start(when uint64) { g.looked = when }
 
 // Exceeds reports whether the copies that came since the last Look exceed the budget, so that Look may be about
 // to shrink them. A session makes one change at a time.
@@ -123,11 +124,20 @@ func (g *Growth) Exceeds(now GrowthCounts, before uint64) bool {
 func (g *Growth) Look(session Grower, now GrowthCounts, before uint64, logger *slog.Logger) {
 	stacks, cut, since := now.Stacks-g.counts.Stacks, now.Cut-g.counts.Cut, before-g.looked
 	cut -= min(cut, now.Joined-g.counts.Joined)
-	if g.bytes == 0 || since == 0 || since < steady && !g.floods(stacks, since) {
+	if stacks > 0 && g.first == 0 {
+		g.first = before
+	}
+	// The first stacks may have come just before they were seen. Until steady has passed from
+	// then on, the rate seems far too low, and the larger copies of a storm would fill the rings.
+	known := since >= steady && (stacks == 0 || before-g.first >= steady)
+	if g.bytes == 0 || since == 0 || !known && !g.floods(stacks, since) {
 		return // in a storm two rounds may end at one time
 	}
 	from, lost := g.looked, now.Lost-g.counts.Lost
 	g.counts, g.looked = now, before
+	if stacks == 0 {
+		g.first = 0
+	}
 	if from == 0 {
 		return // the first call
 	}
@@ -161,7 +171,7 @@ func (g *Growth) Look(session Grower, now GrowthCounts, before uint64, logger *s
 	g.bytes = next
 }
 
-// floods reports whether a number of stacks, in a time of since nanoseconds that is shorter than
+// floods reports whether a number of stacks, in a time of since nanoseconds that may be shorter than
 // steady, is a storm: their copies would soon fill the rings.
 func (g *Growth) floods(stacks, since uint64) bool {
 	return stacks*uint64(g.bytes) > cmp.Or(g.Flood, flood) && g.over(stacks*uint64(time.Second)/since)

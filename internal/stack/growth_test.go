@@ -127,6 +127,32 @@ func TestCopiesThatShrinkOnceGrowAgainWhenStacksAreCut(t *testing.T) {
 	}
 }
 
+// When a program starts its work, the first stacks of an interval say little about the next ones.
+func TestCopiesStaySmallUntilTheRateIsKnown(t *testing.T) {
+	session := &grower{}
+	stacks := Stacks{Copy: 512}
+	g := NewGrowth(&stacks, []perfevent.Sampling{{Period: 1, UserStack: 512}}, 0)
+	g.Start(1e9)
+	for _, step := range []struct {
+		at, stacks, cut uint64
+		want            uint32
+	}{
+		{1250e6, 0, 0, 0},
+		{1500e6, 100, 4, 0},                // the work may have begun at 1495 ms
+		{1750e6, 10_000, 4, 0},             // which it had
+		{2000e6, 10_000, 4, 0},             // it pauses
+		{2250e6, 10_100, 104, 0},           // and goes on
+		{2500e6, 10_200, 204, 4 << 10},     // slowly
+		{2750e6, 10_300, 304, 32 << 10},    //
+		{3000e6, 10_400, 10_400, 32 << 10}, // the largest
+	} {
+		g.Look(session, GrowthCounts{Stacks: step.stacks, Cut: step.cut}, step.at, slog.New(slog.DiscardHandler))
+		if session.bytes != step.want {
+			t.Errorf("after %d ms copies have %d bytes, want %d", step.at/1e6-1000, session.bytes, step.want)
+		}
+	}
+}
+
 func TestCopiesExceedTheirBudgetBeforeTheyChange(t *testing.T) {
 	g := Growth{bytes: 2 << 10, smallest: 512, budget: 64 << 20}
 	g.Start(1e9)

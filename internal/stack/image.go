@@ -13,25 +13,25 @@ type Stack struct {
 	Truncated bool
 }
 
-// Set is stacks with what their frames are named by. What its Images read stays
-// readable while the process table holds their objects (process.Table.Hold).
+// Set is a set of stacks with everything that is needed to name their frames. The files of Images
+// stay readable while the process table holds their objects (process.Table.Hold).
 type Set struct {
 	Stacks []Stack
-	Images map[callchain.ObjectID]*Image // what the frames lie in
-	// Labels are the words that frames of the object Labels stand for.
+	Images map[callchain.ObjectID]*Image // objects of the frames
+	// Labels are the words of frames whose object is Labels.
 	Labels []string
-	// Functions are what frames of the object Functions stand for.
+	// Functions are the functions of frames whose object is Functions.
 	Functions []Function
-	// Unknown are the runtimes whose functions can't be told, each once.
+	// Unknown says which runtimes' functions could not be named, once each, and why.
 	Unknown []error
 }
 
-// Image is a process.Object as it was when it was looked at.
+// Image is a process.Object as it was when the Set was made.
 type Image struct {
 	Kind process.Kind
 	Path string
 	PID  int
-	// Code reads the ELF file; nil if there is none, and then Err says why.
+	// Code reads the ELF file. If it is nil, Err says why.
 	Code io.ReaderAt
 	Size int64 // of Code, in bytes
 	Err  error
@@ -39,7 +39,7 @@ type Image struct {
 	PerfMap io.Reader
 }
 
-// NewSet makes a Set of stacks whose frames lie in the objects of a process table.
+// NewSet returns a Set of stacks. objects has the objects of their frames.
 func NewSet(stacks []Stack, objects map[callchain.ObjectID]*process.Object) Set {
 	images := make(map[callchain.ObjectID]*Image)
 	for _, s := range stacks {
@@ -52,7 +52,7 @@ func NewSet(stacks []Stack, objects map[callchain.ObjectID]*process.Object) Set 
 	return Set{Stacks: stacks, Images: images}
 }
 
-// NewImage notes how an object can be read.
+// NewImage opens an object's files.
 func NewImage(o *process.Object) *Image {
 	m := &Image{Kind: o.Kind, Path: o.Path, PID: o.PID}
 	m.Code, m.Size, m.Err = o.Open()

@@ -5,76 +5,77 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/interp"
-	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/readmem/atsample"
+	"github.com/ringtap/ringtap/internal/readmem/helper"
+	"github.com/ringtap/ringtap/internal/runtimes/interp"
 	"github.com/ringtap/ringtap/perfevent"
-	"github.com/ringtap/ringtap/perfevent/near"
 )
 
-// Moments knows the calls of interpreted code at the moments of samples: a moment.Reader.
-type Moments interface {
-	// Watch says that samples of a process will be asked for, which has runtimes.
+// SampleReader reads the memory of threads at their samples. It is an *atsample.Reader outside of
+// tests.
+type SampleReader interface {
+	// Watch starts reading interpreter frames at each sample of p, which has the given runtimes.
 	Watch(p *process.Process, runtimes []*interp.Namer)
-	// Deepen says that stacks of a process are deeper than the copies: the next ones are to be read
-	// whole, if that can be. This one is not, with what is known of it.
-	Deepen(p *process.Process, known *moment.Calls)
-	// Cross starts reading the stacks of p that the given functions switch to. known is what was read at the
-	// sample whose stack lacks callers.
-	Cross(p *process.Process, crossings []callchain.Crossing, known *moment.Calls)
-	// Top says that no stack of a process which lies below an address goes on beyond it.
-	Top(p *process.Process, addr uint64)
-	// Over says that the chains of stacks which lie below an address lead over what lies between it and
-	// another one.
-	Over(p *process.Process, from, to uint64)
-	// At returns the calls of a sample, and may wait for them.
-	At(s *perfevent.Sample) moment.Calls
+	// ReadDeepStacks starts reading the stacks of p past the copies of its samples. known is what
+	// was read at the sample whose stack is cut.
+	ReadDeepStacks(p *process.Process, known *atsample.Calls)
+	// FollowSwitches starts reading the stacks of p that the given functions switch to. known is
+	// what was read at the sample whose stack lacks callers.
+	FollowSwitches(p *process.Process, crossings []callchain.Crossing, known *atsample.Calls)
+	// MarkEnd notes that no stack of p that lies below addr extends past it.
+	MarkEnd(p *process.Process, addr uint64)
+	// MarkDead notes that the memory in [start, end) holds no frames of the stacks of p.
+	MarkDead(p *process.Process, start, end uint64)
+	// At returns what was read at a sample, and may block until it is there.
+	At(s *perfevent.Sample) atsample.Calls
 }
 
-// Moments has stacks show the functions of interpreted code.
-func (s *Store) Moments(m Moments) { s.runtimes.moments = m }
+// ReadAtSamples makes stacks show what reader reads at their samples.
+func (s *Store) ReadAtSamples(reader SampleReader) { s.runtimes.reader = reader }
 
-// Prepare has the calls of a process's interpreters, if it has any, known from its next samples
-// on.
+// Prepare makes ringtap read the interpreted calls of p from its next samples on, if p has
+// interpreters.
 func (s *Store) Prepare(p *process.Process) { s.runtimes.heap(s.processes.Host(), p) }
 
-// heap is the interpreters of a process; nil for most.
+// heap returns the interpreters of a process, or nil. Most processes have none.
 func (f *Runtimes) heap(host process.Host, p *process.Process) *interpreted {
-	if f.moments == nil {
+	if f.reader == nil {
 		return nil
 	}
 	return f.hosted(host, p).heap
 }
 
-// interpreted is the interpreters of a process.
+// interpreted has the interpreters of a process.
 type interpreted struct {
 	to   *Runtimes
-	by   map[uint64]interp.Runtime // by moment.IDOf
+	by   map[uint64]interp.Runtime // by atsample.RuntimeID
 	room []interp.Frame
 }
 
 func newInterpreted(to *Runtimes, runtimes []*interp.Namer) *interpreted {
 	in := &interpreted{to: to, by: make(map[uint64]interp.Runtime)}
 	for _, r := range runtimes {
-		in.by[moment.IDOf(r.Name())] = r
+		in.by[atsample.RuntimeID(r.Name())] = r
 	}
 	return in
 }
 
-// momentous makes the user stack of a sample of a process of which more is read at that moment.
-func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *perfevent.Sample) User {
+// atSample returns the user stack of a sample. Memory of the process was also read at the time of
+// the sample.
+func (s *Store) atSample(stacker *Stacker, p *process.Process, h *hosted, sample *perfevent.Sample) User {
 	if s.processes.Refuses() {
-		return User{ID: None} // it may have to wait
+		return User{ID: None} // At may wait
 	}
-	calls := s.runtimes.moments.At(sample)
-	user := s.native(by, p, sample, &calls)
-	if by.Beyond && user.Marked {
+	calls := s.runtimes.reader.At(sample)
+	user := s.native(stacker, p, sample, &calls)
+	if stacker.Beyond && user.Marked {
 		s.cross(p, &user, &calls)
 	}
 	switch {
-	case isDeep(by, user):
+	case isDeep(stacker, user):
 		user.Early = calls.Early
-		s.deepen(by, p, sample, &calls)
+		s.deepen(stacker, p, sample, &calls)
 	case user.End == callchain.Complete:
 		s.tellTop(p, calls.Beyond, &user)
 	}
@@ -82,10 +83,10 @@ func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *pe
 		return user
 	}
 	user.Interpreted, user.Calls, user.Native = true, calls.Kind, None
-	if by.Native {
+	if stacker.Native {
 		user.Native = user.ID
 		if !calls.Beyond.Empty() || len(calls.Others) > 0 {
-			user.Native = s.native(by, p, sample, &unread).ID
+			user.Native = s.native(stacker, p, sample, &unread).ID
 		}
 	}
 	if user.Kept && len(calls.Chains) > 0 {
@@ -95,8 +96,8 @@ func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *pe
 	return user
 }
 
-// joined puts calls into the native frames of a thread.
-func (s *Store) joined(in *interpreted, native []callchain.Frame, end callchain.End, calls *moment.Calls) []callchain.Frame {
+// joined inserts interpreted calls into the native frames of a thread.
+func (s *Store) joined(in *interpreted, native []callchain.Frame, end callchain.End, calls *atsample.Calls) []callchain.Frame {
 	chains := s.chains[:0]
 	for _, c := range calls.Chains {
 		if r := in.by[c.Runtime]; r != nil {
@@ -106,8 +107,8 @@ func (s *Store) joined(in *interpreted, native []callchain.Frame, end callchain.
 	s.chains = chains
 	s.entries, _ = interp.Join(s.entries[:0], native, end != callchain.Complete, chains)
 	frames := s.frames[:0]
-	if calls.Kind == near.Near && len(chains) > 0 {
-		frames = append(frames, s.words.frame(moment.Late))
+	if calls.Kind == helper.Near && len(chains) > 0 {
+		frames = append(frames, s.words.frame(atsample.Late))
 	}
 	for _, e := range s.entries {
 		if e.Native >= 0 {
@@ -120,7 +121,7 @@ func (s *Store) joined(in *interpreted, native []callchain.Frame, end callchain.
 	return frames
 }
 
-// frames appends what a call stands for to dst, the innermost first.
+// frames appends the frames of a call to dst, innermost first.
 func (in *interpreted) frames(dst []callchain.Frame, r interp.Runtime, c interp.Call) []callchain.Frame {
 	named, ok := r.Frames(in.room[:0], c)
 	if !ok {
@@ -135,10 +136,11 @@ func (in *interpreted) frames(dst []callchain.Frame, r interp.Runtime, c interp.
 	return dst
 }
 
-// Gone is the name of a function that ended before it was asked for.
+// Gone is the name of a function whose code or data was gone when ringtap read its name.
 const Gone = "[gone]"
 
-// MayBeInterpreter reports whether a file's name is one that an interpreter has whose calls Moments knows.
+// MayBeInterpreter reports whether a file may be an interpreter whose calls SampleReader can read. It
+// looks at the file's name.
 func MayBeInterpreter(file string) bool {
 	name := strings.TrimPrefix(path.Base(file), "lib")
 	for _, prefix := range []string{"python", "php", "perl", "ruby"} {

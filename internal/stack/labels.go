@@ -2,15 +2,15 @@ package stack
 
 import "github.com/ringtap/ringtap/callchain"
 
-// Labels is in place of the object of a frame that is no code but a word, such as
-// "[socket]". The frame's offset is the word's index in Set.Labels.
+// Labels is the object of frames that are not code but a word, such as "[socket]". The frame's
+// offset is the index of the word in Set.Labels.
 const Labels = ^callchain.ObjectID(0)
 
-// maxWords bounds the words, which are kept for the run: programs can give themselves
-// any number of names.
+// maxWords bounds the words, which are kept during the whole run. Programs can give themselves any
+// number of names.
 const maxWords = 1 << 14
 
-// otherWords stands for those past that.
+// otherWords replaces words beyond maxWords.
 const otherWords = "[others]"
 
 // words are the labels of a Store.
@@ -21,7 +21,7 @@ type words struct {
 
 func newWords() words { return words{index: make(map[string]int)} }
 
-// frame is the frame of a word.
+// frame returns the frame for a word.
 func (w *words) frame(word string) callchain.Frame {
 	i, ok := w.index[word]
 	if !ok && len(w.all) >= maxWords && word != otherWords {

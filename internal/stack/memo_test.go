@@ -5,7 +5,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/internal/table/tabletest"
+	"github.com/ringtap/ringtap/internal/testkit/tabletest"
 	"github.com/ringtap/ringtap/perfevent"
 )
 

@@ -6,20 +6,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/runtimes/interp"
 )
 
-// metered is memory of which so much may be read in a time, so that a process whose
-// structures mislead does not take more of this program than its samples are worth. What
-// is refused is as if it could not be read.
+// metered is memory with a limit on reads per second. So a process with misleading structures
+// cannot take more of ringtap's time than its samples are worth. Reads beyond the limit fail.
 type metered struct {
 	mem     interp.Memory
-	mu      sync.Mutex // of what follows
-	left    int        // reads of a page or less
+	mu      sync.Mutex // protects the fields below
+	left    int        // reads that are still allowed; a longer read counts as one per page
 	full    time.Time
-	refused *atomic.Bool // is set when a read is refused; many may share it
-	tell    bool         // one was refused, and errRefused has not said so
-	told    bool         // it has
+	refused *atomic.Bool // set when a read is refused; several metered may share it
+	tell    bool         // a read was refused, and errRefused has not reported that yet
+	told    bool         // errRefused has reported it
 }
 
 const (
@@ -28,7 +27,7 @@ const (
 	readSize     = 4096
 )
 
-// Read is of interp.Memory.
+// Read implements interp.Memory.
 func (m *metered) Read(addr uint64, b []byte) bool {
 	return m.grants(1+len(b)/readSize) && m.mem.Read(addr, b)
 }
@@ -54,14 +53,14 @@ func (m *metered) refuse() {
 	}
 }
 
-// refill grants what has become due since the last time.
+// refill adds the reads that are allowed since the last call.
 func (m *metered) refill(now time.Time) {
 	due := now.Sub(m.full).Seconds() * readsASecond
 	m.left = min(readsAtOnce, m.left+int(max(0, min(due, readsAtOnce))))
 	m.full = now
 }
 
-// errRefused says, once, that reads were refused; nil: none was until now.
+// errRefused returns an error if reads were refused. It does so only once.
 func (m *metered) errRefused() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

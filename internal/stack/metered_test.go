@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/runtimes/interp"
 )
 
 func TestReadsAreMetered(t *testing.T) {

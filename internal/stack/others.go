@@ -5,15 +5,15 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/readmem/atsample"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // cross starts reading the other stacks of p at its next samples. user is a stack that lacks callers at
 // a switch, and known is what was read at its sample.
-func (s *Store) cross(p *process.Process, user *User, known *moment.Calls) {
-	if s.runtimes.moments == nil || !user.Kept {
+func (s *Store) cross(p *process.Process, user *User, known *atsample.Calls) {
+	if s.runtimes.reader == nil || !user.Kept {
 		return
 	}
 	h := s.runtimes.hosted(s.processes.Host(), p)
@@ -23,18 +23,19 @@ func (s *Store) cross(p *process.Process, user *User, known *moment.Calls) {
 	}
 	if len(h.crossed.crossings) > 0 {
 		h.crosses = true
-		s.runtimes.moments.Cross(p, h.crossed.crossings, known)
+		s.runtimes.reader.FollowSwitches(p, h.crossed.crossings, known)
 	}
 }
 
-// crossed has the crossings of a process's stack that was marked last.
+// crossed has the crossings of a process's last marked stack.
 type crossed struct {
-	version   uint64 // of the process's mappings; 0: there was no such stack
+	version   uint64 // of the process's mappings; 0: there was no marked stack
 	stack     callchain.StackID
 	crossings []callchain.Crossing
 }
 
-// crossingsOf returns the code of the objects of frames that goes on on another stack, by its address in a process.
+// crossingsOf returns the crossings in the objects of frames: code that continues on another stack.
+// Their addresses are those in p.
 func crossingsOf(p *process.Process, frames []callchain.Frame) (all []callchain.Crossing) {
 	var seen []callchain.ObjectID
 	for i := range frames {
@@ -62,16 +63,16 @@ func crossingsOf(p *process.Process, frames []callchain.Frame) (all []callchain.
 	return all
 }
 
-// others is what is known of the stacks of a thread at a sample.
+// others has what is known about the stacks of a thread at a sample.
 type others struct {
 	sp    uint64
 	stack []byte // the copy
-	read  *moment.Calls
+	read  *atsample.Calls
 	room  []byte
 }
 
 // of returns a callchain.Capture.Other for a sample; nil if nothing was read of other stacks.
-func (o *others) of(sample *perfevent.Sample, read *moment.Calls) func(sp uint64) []byte {
+func (o *others) of(sample *perfevent.Sample, read *atsample.Calls) func(sp uint64) []byte {
 	if len(read.Others) == 0 && len(read.Goroutines) == 0 {
 		return nil
 	}
@@ -80,8 +81,8 @@ func (o *others) of(sample *perfevent.Sample, read *moment.Calls) func(sp uint64
 	return o.at
 }
 
-// at copies what is known from an address on: of a stack, or the bounds of a goroutine's, which its runtime.g
-// begins with.
+// at returns what is known about the memory from addr on: a part of a stack or, for a runtime.g,
+// the bounds of its stack.
 func (o *others) at(addr uint64) []byte {
 	o.room = o.room[:0]
 	if off := addr - o.sp; off < uint64(len(o.stack)) {
@@ -105,7 +106,7 @@ func (o *others) at(addr uint64) []byte {
 	return o.append(&o.read.Beyond.Top, addr)
 }
 
-// append appends what a part of a stack has from an address on.
+// append appends the memory of s from addr on.
 func (o *others) append(s *callchain.Stretch, addr uint64) []byte {
 	off := addr - s.From
 	if off >= uint64(len(s.Pages))*callchain.PageSize {

@@ -5,23 +5,23 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/interp"
-	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/readmem/atsample"
+	"github.com/ringtap/ringtap/internal/runtimes/interp"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// crossedMoments has the crossings of the last call of Cross.
-type crossedMoments struct{ crossings []callchain.Crossing }
+// crossedReader has the crossings of the last call of FollowSwitches.
+type crossedReader struct{ crossings []callchain.Crossing }
 
-func (c *crossedMoments) Cross(_ *process.Process, crossings []callchain.Crossing, _ *moment.Calls) {
+func (c *crossedReader) FollowSwitches(_ *process.Process, crossings []callchain.Crossing, _ *atsample.Calls) {
 	c.crossings = crossings
 }
-func (c *crossedMoments) Watch(*process.Process, []*interp.Namer)  {}
-func (c *crossedMoments) Deepen(*process.Process, *moment.Calls)   {}
-func (c *crossedMoments) Top(*process.Process, uint64)             {}
-func (c *crossedMoments) Over(*process.Process, uint64, uint64)    {}
-func (c *crossedMoments) At(*perfevent.Sample) (none moment.Calls) { return none }
+func (c *crossedReader) Watch(*process.Process, []*interp.Namer)          {}
+func (c *crossedReader) ReadDeepStacks(*process.Process, *atsample.Calls) {}
+func (c *crossedReader) MarkEnd(*process.Process, uint64)                 {}
+func (c *crossedReader) MarkDead(*process.Process, uint64, uint64)        {}
+func (c *crossedReader) At(*perfevent.Sample) (none atsample.Calls)       { return none }
 
 // The test's own program is one in Go, and so has runtime.asmcgocall.
 func TestTheCrossingsOfAStackAreLookedForOnce(t *testing.T) {
@@ -45,18 +45,18 @@ func TestTheCrossingsOfAStackAreLookedForOnce(t *testing.T) {
 	if !ok {
 		t.Fatal("the program's code is not known")
 	}
-	store, moments := NewStore(processes, nil), &crossedMoments{}
-	store.Moments(moments)
+	store, reader := NewStore(processes, nil), &crossedReader{}
+	store.ReadAtSamples(reader)
 	intern := func(offset uint64) *User {
 		id, _ := store.Frames([]callchain.Frame{{Object: m.Object, Offset: text.Offset + offset}}, false)
 		return &User{Kept: true, ID: id}
 	}
 	user := intern(0)
 	store.cross(p, user, &unread)
-	if len(moments.crossings) == 0 {
+	if len(reader.crossings) == 0 {
 		t.Error("the program has no crossings")
 	}
-	for _, c := range moments.crossings {
+	for _, c := range reader.crossings {
 		if at, ok := p.Find(c.Start); !ok || at.Object != m.Object {
 			t.Errorf("%#x is not in the program", c.Start)
 		}
@@ -71,8 +71,8 @@ func TestTheCrossingsOfAStackAreLookedForOnce(t *testing.T) {
 	}
 	store.Sweep()
 	id, _ := store.Frames([]callchain.Frame{{Object: m.Object + 1000}}, false)
-	moments.crossings = nil
-	if store.cross(p, &User{Kept: true, ID: id}, &unread); id != user.ID || moments.crossings != nil {
-		t.Errorf("another stack, %d after %d, has crossings %+v", id, user.ID, moments.crossings)
+	reader.crossings = nil
+	if store.cross(p, &User{Kept: true, ID: id}, &unread); id != user.ID || reader.crossings != nil {
+		t.Errorf("another stack, %d after %d, has crossings %+v", id, user.ID, reader.crossings)
 	}
 }

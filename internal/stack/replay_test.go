@@ -1,15 +1,14 @@
 package stack_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/engine"
+	"github.com/ringtap/ringtap/internal/engine/capture"
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/internal/run"
-	"github.com/ringtap/ringtap/internal/run/capture"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -48,7 +47,7 @@ func (m *making) Record(record perfevent.Record) error {
 func made(t *testing.T, name string, stacks stack.Stacks, full func() bool) *making {
 	t.Helper()
 	source := capture.Open(t, name)
-	engine, err := run.New(source, run.Options{Unwind: true})
+	engine, err := engine.Start(t.Context(), source, engine.Options{Unwind: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +55,7 @@ func made(t *testing.T, name string, stacks stack.Stacks, full func() bool) *mak
 	m := &making{processes: engine.Processes(), store: stack.NewStore(engine.Processes(), full), ids: make(map[callchain.StackID]int), ends: make(map[callchain.End]int)}
 	m.stacker = m.store.Stacker(stacks)
 	engine.Processes().Hold(m.store.Objects)
-	if err := engine.Run(context.Background(), m); err != nil {
+	if err := engine.Run(m); err != nil {
 		t.Fatal(err)
 	}
 	return m

@@ -1,24 +1,24 @@
 package stack
 
-// maxReturns is how many calls of one thread may be under way: the kernel probes the
-// returns of no more (MAX_URETPROBE_DEPTH in kernel/events/uprobes.c).
+// maxReturns is how many return probes the kernel tracks per thread (MAX_URETPROBE_DEPTH in
+// kernel/events/uprobes.c).
 const maxReturns = 64
 
-// returns is where functions return to, by what was seen at their entries. While the
-// return of one is probed the stacks of others that it calls do not say it: see
+// returns has the return addresses of functions, as seen at their entries, by TID. A return probe
+// replaces the return address on the stack, so that stacks of inner calls do not show it: see
 // callchain.Returns.
 type returns map[uint32]*threadReturns
 
-// threadReturns is the calls of a thread, the outermost first. Those that ended are
-// left until one begins that is no deeper, whose frames lie where theirs did.
+// threadReturns has the calls of a thread, outermost first. Calls that have ended stay until a
+// later call has a frame at the same depth or further out.
 type threadReturns struct{ calls []returnsTo }
 
 type returnsTo struct{ cfa, address uint64 }
 
-// maxThreads is how many threads are known: beyond, all is forgotten.
+// maxThreads is how many threads are known. Beyond it, all are forgotten.
 const maxThreads = 1 << 16
 
-// note notes a call of a thread.
+// note stores a call of a thread.
 func (r returns) note(tid uint32, cfa, address uint64) {
 	t := r[tid]
 	if t == nil {

@@ -9,30 +9,28 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/interp"
-	"github.com/ringtap/ringtap/internal/interp/hotspot"
-	"github.com/ringtap/ringtap/internal/interp/languages"
-	"github.com/ringtap/ringtap/internal/interp/v8"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/runtimes/hotspot"
+	"github.com/ringtap/ringtap/internal/runtimes/interp"
+	"github.com/ringtap/ringtap/internal/runtimes/languages"
+	"github.com/ringtap/ringtap/internal/runtimes/v8"
 )
 
-// Functions is in place of the object of a frame that is a function of a runtime: of
-// Java, of JavaScript. The frame's offset is its index in Set.Functions.
+// Functions is the object of frames that are functions of a runtime, such as Java or JavaScript.
+// The frame's offset is the index of the function in Set.Functions.
 const Functions = Labels - 1
 
-// Function is a function of a runtime at a place.
+// Function is a function of a runtime, and a position in it.
 type Function struct {
 	interp.Level
 	Runtime string // "HotSpot 17"
 }
 
-// maxFunctions bounds the functions that are kept for the run. Past that, frames are
-// places in memory.
+// maxFunctions bounds the functions that are kept for the run. Beyond it, frames show addresses.
 const maxFunctions = 1 << 18
 
-// Runtimes finds the functions of runtimes in the frames of live processes. It is asked
-// while they live, and so names what ends before a report is made. It belongs to one
-// goroutine.
+// Runtimes finds the runtime functions of frames while their process is alive. So code that is gone
+// when the report is made has names. Only one goroutine may use it.
 type Runtimes struct {
 	processes *process.Table
 
@@ -40,28 +38,28 @@ type Runtimes struct {
 	index map[Function]int
 	by    map[*process.Process]*hosted
 	errs  []error
-	// refused is set when the memory of a process was to be read too often.
+	// refused is set when reads of some process's memory exceeded the limit: see metered.
 	refused atomic.Bool
-	// moments has the calls of interpreted code; nil: they are not asked for.
-	moments Moments
+	// reader reads memory at samples; nil if nothing is read there.
+	reader SampleReader
 }
 
-// NewRuntimes knows no process of the table yet.
+// NewRuntimes returns a Runtimes for the processes of a table.
 func NewRuntimes(processes *process.Table) *Runtimes {
 	return &Runtimes{processes: processes, index: make(map[Function]int), by: make(map[*process.Process]*hosted)}
 }
 
-// forget forgets the ids of stacks.
+// forget forgets stack IDs.
 func (f *Runtimes) forget() {
 	for _, h := range f.by {
 		h.crossed.version = 0
 	}
 }
 
-// Functions are what frames of the object Functions stand for. Later calls return more.
+// Functions returns the functions of frames whose object is Functions. Later calls may return more.
 func (f *Runtimes) Functions() []Function { return slices.Clip(f.all) }
 
-// Errors returns, once each, why the functions of runtimes that were found can't be told.
+// Errors returns why functions of runtimes could not be named, each error once.
 func (f *Runtimes) Errors() []error {
 	if f.refused.Swap(false) {
 		f.failRefused()
@@ -71,7 +69,7 @@ func (f *Runtimes) Errors() []error {
 	return errs
 }
 
-// failRefused notes of which processes reads were refused.
+// failRefused adds an error for each process whose reads were refused.
 func (f *Runtimes) failRefused() {
 	for p, h := range f.by {
 		if h.memory == nil {
@@ -83,35 +81,36 @@ func (f *Runtimes) failRefused() {
 	}
 }
 
-// hosted is a process that may host a runtime. It implements callchain.Runtime.
+// hosted is a process that may have a runtime. It implements callchain.Runtime.
 type hosted struct {
 	to       *Runtimes
-	version  uint64          // of the mappings that were looked at
-	runtime  interp.Stepper  // nil: none was found
-	memory   *metered        // of the last attempt to attach; nil: there was none
-	heap     *interpreted    // nil: no interpreter whose calls are in its heap was found
-	compiler interp.Compiler // one of those; nil: none compiles code
-	cut      uint64          // when a sample's stack was cut first; 0: none was
-	deep     bool            // its stacks are read beyond the copies
-	crosses  bool            // its stacks are read where they go on on other stacks
+	version  uint64          // of the mappings that were searched
+	runtime  interp.Stepper  // nil if none was found
+	memory   *metered        // of the last attempt to attach; nil if there was none
+	heap     *interpreted    // interpreters that keep their calls on the heap; nil if none was found
+	compiler interp.Compiler // the one of these that compiles code; nil if there is none
+	cut      uint64          // time of the first sample with a cut stack; 0: none
+	deep     bool            // stacks are read beyond the copies
+	crosses  bool            // stacks are read where they continue on other stacks
 	crossed  crossed
-	mapped   bool      // the process names its code itself
-	failed   int       // attempts to attach
-	again    time.Time // when the next attempt is due, after one that failed
+	mapped   bool      // the process has a perf map or the like, with its own names
+	failed   int       // number of failed attempts to attach
+	again    time.Time // time of the next attempt, after a failed one
 	levels   []interp.Level
 }
 
-// The runtime of a process may just be starting. Attempts to attach are so far apart, at first,
-// and then twice as far each time: the last one is two and a half seconds after the first.
+// A runtime may just be starting when ringtap attaches to it. After a failed attempt, ringtap waits
+// firstPause, and twice as long after each further one. The last attempt is two and a half seconds
+// after the first.
 const (
 	maxFailed  = 9
 	firstPause = 10 * time.Millisecond
 )
 
-// maxHosted bounds the processes that are remembered.
+// maxHosted bounds the remembered processes.
 const maxHosted = 1 << 12
 
-// Of is what knows the functions of a process; nil for most.
+// Of returns the runtime of a process, or nil. Most processes have none.
 func (f *Runtimes) Of(host process.Host, p *process.Process) callchain.Runtime {
 	h := f.hosted(host, p)
 	switch {
@@ -123,7 +122,7 @@ func (f *Runtimes) Of(host process.Host, p *process.Process) callchain.Runtime {
 	return nil
 }
 
-// hosted is what is known of a process.
+// hosted returns what is known about a process. It attaches to its runtime when that is due.
 func (f *Runtimes) hosted(host process.Host, p *process.Process) *hosted {
 	h := f.by[p]
 	if h == nil {
@@ -139,8 +138,8 @@ func (f *Runtimes) hosted(host process.Host, p *process.Process) *hosted {
 	return h
 }
 
-// due reports whether it is time to look for a runtime: the mappings are others, or an attempt
-// failed a while ago.
+// due reports whether to look for a runtime now: the mappings have changed, or an attempt failed a
+// while ago.
 func (h *hosted) due(p *process.Process) bool {
 	switch {
 	case h.failed >= maxFailed:
@@ -154,23 +153,23 @@ func (h *hosted) due(p *process.Process) bool {
 	return true
 }
 
-// attach looks for a runtime in the files that a process has mapped.
+// attach looks for a runtime in the files that the process has mapped.
 func (h *hosted) attach(p *process.Process) {
 	candidate := false
 	for m := range p.Mapped {
-		candidate = candidate || m.Object.Kind == process.File && (mayBeRuntime(m.Object.Path) || h.to.moments != nil && MayBeInterpreter(m.Object.Path))
+		candidate = candidate || m.Object.Kind == process.File && (mayBeRuntime(m.Object.Path) || h.to.reader != nil && MayBeInterpreter(m.Object.Path))
 	}
 	if !candidate {
 		return
 	}
 	if h.to.processes.Refuses() {
-		h.version = 0 // it is asked again: the sample is
+		h.version = 0 // the sample comes again, and then attach is called again
 		return
 	}
 	of := interp.NewProcess(p.PID, p)
 	h.memory = &metered{mem: of.Memory, left: readsAtOnce, full: time.Now(), refused: &h.to.refused}
 	of.Memory = h.memory
-	if h.to.moments != nil {
+	if h.to.reader != nil {
 		runtimes, err := interp.Attach(of, languages.Detectors())
 		if len(runtimes) > 0 {
 			var namers []*interp.Namer
@@ -181,7 +180,7 @@ func (h *hosted) attach(p *process.Process) {
 				}
 			}
 			h.heap = newInterpreted(h.to, namers)
-			h.to.moments.Watch(p, namers)
+			h.to.reader.Watch(p, namers)
 		} else if err != nil {
 			h.fail(p, err)
 		}
@@ -201,7 +200,7 @@ func (h *hosted) attach(p *process.Process) {
 	}
 }
 
-// fail notes an attempt that failed.
+// fail counts a failed attempt.
 func (h *hosted) fail(p *process.Process, err error) {
 	h.again = time.Now().Add(firstPause << h.failed)
 	if h.failed++; h.failed == maxFailed {
@@ -209,7 +208,7 @@ func (h *hosted) fail(p *process.Process, err error) {
 	}
 }
 
-// maxErrors bounds the errors that nobody has asked for.
+// maxErrors bounds the errors that Errors has not returned yet.
 const maxErrors = 16
 
 func (f *Runtimes) fail(pid int, err error) {
@@ -218,7 +217,7 @@ func (f *Runtimes) fail(pid int, err error) {
 	}
 }
 
-// detect finds a runtime whose calls have a frame each.
+// detect looks for a runtime whose calls have one native frame each.
 func detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if r, err := hotspot.Detect(p, m); r != nil || err != nil {
 		return r, err
@@ -226,13 +225,13 @@ func detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	return v8.Detect(p, m)
 }
 
-// mayBeRuntime tells by a file's name whether it is worth a look.
+// mayBeRuntime reports whether a file may be a runtime, by its name.
 func mayBeRuntime(file string) bool {
 	name := path.Base(file)
 	return name == "libjvm.so" || name == "node" || name == "nodejs" || strings.HasPrefix(name, "libnode.so")
 }
 
-// Step is of callchain.Runtime.
+// Step implements callchain.Runtime.
 func (h *hosted) Step(a *callchain.Activation) {
 	h.levels = h.runtime.Step(h.levels[:0], a)
 	if h.mapped {
@@ -248,16 +247,16 @@ func (h *hosted) Step(a *callchain.Activation) {
 	}
 }
 
-// frame is the frame that stands for a function; false if there is no room.
-func (f *Runtimes) frame(of Function) (callchain.Frame, bool) {
-	i, ok := f.index[of]
+// frame returns the frame for a function, or false if there is no room for it.
+func (f *Runtimes) frame(function Function) (callchain.Frame, bool) {
+	i, ok := f.index[function]
 	if !ok {
 		if len(f.all) >= maxFunctions {
 			return callchain.Frame{}, false
 		}
 		i = len(f.all)
-		f.all = append(f.all, of)
-		f.index[of] = i
+		f.all = append(f.all, function)
+		f.index[function] = i
 	}
 	return callchain.Frame{Object: Functions, Offset: uint64(i)}, true
 }

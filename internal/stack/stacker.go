@@ -8,38 +8,38 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Whose registers a sample has (enum perf_sample_regs_abi).
+// The register ABI of a sample (enum perf_sample_regs_abi).
 const (
 	ABI32 = 1 // a 32-bit program's
 	ABI64 = 2 // a 64-bit program's
 )
 
-// Stacker makes frames of the samples of a sampling that Stacks.Prepare has
-// prepared. It belongs to one goroutine.
+// Stacker unwinds the samples of samplings that Stacks.Prepare has prepared. Only one goroutine may
+// use it.
 type Stacker struct {
 	Stacks
-	unwinder *callchain.Unwinder // of the sample that came last
+	unwinder *callchain.Unwinder // for the latest sample: native or compat
 	native   *callchain.Unwinder
-	compat   *callchain.Unwinder // of 32-bit programs; nil until there is one
+	compat   *callchain.Unwinder // for 32-bit programs; nil until there is one
 	arch     callchain.Arch
-	maxStack int // entries after which the kernel stops a callchain
+	maxStack int // length at which the kernel stops a callchain
 	capture  callchain.Capture
 	returns  returns
-	runtimes *Runtimes // nil: none are looked for
+	runtimes *Runtimes // nil: runtimes are not looked for
 	host     process.Host
-	frames   []callchain.Frame // of the stack made last
-	unmapped bool              // the thread of the last sample ran in no known mapping: it has no frames
+	frames   []callchain.Frame // of the latest stack
+	unmapped bool              // the latest sample has no frames, because its address is in no known mapping
 }
 
-// NewStacker makes a Stacker of a machine's samples.
+// NewStacker returns a Stacker for samples of a machine.
 func NewStacker(host process.Host, stacks Stacks) *Stacker {
 	arch := host.Arch()
 	native := callchain.New(arch)
 	return &Stacker{Stacks: stacks, unwinder: native, native: native, arch: arch, maxStack: maxStack(host), returns: make(returns), host: host}
 }
 
-// maxStack is the number of entries after which the kernel ends a callchain
-// (kernel.perf_event_max_stack, since Linux 4.8).
+// maxStack returns the length at which the kernel stops a callchain (kernel.perf_event_max_stack,
+// since Linux 4.8).
 func maxStack(host process.Host) int {
 	const byDefault = 127 // PERF_MAX_STACK_DEPTH
 	text, err := host.Sysctl("kernel/perf_event_max_stack")
@@ -53,19 +53,19 @@ func maxStack(host process.Host) int {
 	return n
 }
 
-// Know has the frames of runtimes' functions named.
+// Know makes s name the functions of runtimes.
 func (s *Stacker) Know(runtimes *Runtimes) { s.runtimes = runtimes }
 
-// Kernel returns the kernel frames of a sample, leaf first, valid until the
-// next call.
+// Kernel returns the kernel frames of a sample, leaf first. They are valid until the next call of
+// Kernel or User.
 func (s *Stacker) Kernel(sample *perfevent.Sample) []callchain.Frame {
 	addrs, _ := callchain.Split(sample.Callchain)
 	s.frames = callchain.AppendKernel(s.frames[:0], addrs)
 	return s.frames
 }
 
-// User returns the user frames of a sample, leaf first, valid until the next
-// call, and how the chain ended.
+// User returns the user frames of a sample, leaf first, and how the chain ended. The frames are
+// valid until the next call of Kernel or User.
 func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]callchain.Frame, callchain.End) {
 	s.note(space, sample)
 	kernel, user := callchain.Split(sample.Callchain)
@@ -85,7 +85,7 @@ func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]call
 	return s.frames, end
 }
 
-// follow makes the frames of what load and User have taken over from a sample.
+// follow unwinds the sample that load and User have put into s.capture.
 func (s *Stacker) follow(space *process.Process, abi uint64) (end callchain.End) {
 	c := &s.capture
 	switch {
@@ -99,7 +99,7 @@ func (s *Stacker) follow(space *process.Process, abi uint64) (end callchain.End)
 	return end
 }
 
-// pc returns the address where the sample's thread ran; 0 if the sample does not say.
+// pc returns the address where the sample's thread ran, or 0 if the sample does not say.
 func (s *Stacker) pc() uint64 {
 	if len(s.capture.Chain) > 0 {
 		return s.capture.Chain[0]
@@ -107,7 +107,7 @@ func (s *Stacker) pc() uint64 {
 	return s.capture.Regs.PC()
 }
 
-// load takes over what the sample says of the thread.
+// load puts the stack and registers of a sample into s.capture.
 func (s *Stacker) load(sample *perfevent.Sample) {
 	c := &s.capture
 	c.Stack, c.Entry, c.Regs = sample.Stack, s.Entry, callchain.Regs{}
@@ -126,13 +126,19 @@ func (s *Stacker) load(sample *perfevent.Sample) {
 	}
 }
 
-// Foreign says that a sample is of a 32-bit program, whose stacks are not unwound on that
-// machine: they have the callers that the kernel finds by frame pointers.
+// Foreign reports whether a sample is of a 32-bit program whose stacks ringtap does not unwind on
+// this machine. Such samples have the callers that the kernel finds by frame pointers.
 func Foreign(host callchain.Arch, sample *perfevent.Sample) bool {
 	return sample.Regs.ABI == ABI32 && machine(host, ABI32) == 0
 }
 
-// machine is the one that a sample's program is for; zero where ringtap can't unwind it.
+// HasUser reports whether a sample has what its user stack can be found by: registers or, as in
+// most recordings, a callchain without registers. Samples of kernel threads have neither.
+func HasUser(sample *perfevent.Sample) bool {
+	return sample.Regs.ABI != 0 || walksUser(sample.Callchain)
+}
+
+// machine returns the architecture of a sample's program, or 0 if ringtap can't unwind it.
 func machine(host callchain.Arch, abi uint64) callchain.Arch {
 	switch abi {
 	case ABI64:
@@ -143,9 +149,10 @@ func machine(host callchain.Arch, abi uint64) callchain.Arch {
 	return 0
 }
 
-// note remembers where the function returns to that a sample is at the entry of. Of a
-// sample whose user stack is known, and not asked for again, it is to be told too. Where
-// a function has jumped to it whose return is probed, that one's call is its own.
+// note stores the return address of the function that the sample is at the entry of. User calls it;
+// for samples whose stack is known without User, call it directly. It stores nothing if the return
+// address is the return probe's trampoline: another function with a return probe has jumped here,
+// and its call is already stored.
 func (s *Stacker) note(space *process.Process, sample *perfevent.Sample) {
 	if !s.Entry {
 		return
@@ -156,12 +163,11 @@ func (s *Stacker) note(space *process.Process, sample *perfevent.Sample) {
 	}
 }
 
-// Repeatable says that the chain which User returned last follows from pc, stack
-// pointer, frame pointer and the words of the copied stack that Reads tells: see
-// callchain.Unwinder.
-func (s *Stacker) Repeatable() bool {
+// repeatable reports whether the last result of User depends only on pc, stack pointer, frame
+// pointer and the words at reads: see callchain.Unwinder.
+func (s *Stacker) repeatable() bool {
 	return s.Unwind != FP && len(s.capture.Chain) == 0 && s.unwinder.Repeatable()
 }
 
-// Reads is where in the copied stack those words are.
-func (s *Stacker) Reads() []uint32 { return s.unwinder.Reads() }
+// reads returns the offsets of the words of the copied stack that User has read.
+func (s *Stacker) reads() []uint32 { return s.unwinder.Reads() }

@@ -2,88 +2,85 @@ package stack
 
 import (
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/readmem/helper"
 	"github.com/ringtap/ringtap/perfevent"
-	"github.com/ringtap/ringtap/perfevent/near"
 )
 
-// Unwind is a way of finding the callers of user code.
+// Unwind is a way to find the callers of user code.
 type Unwind string
 
-// The ways of --unwind.
+// The values of --unwind.
 const (
-	// Auto unwinds a copy of the stack by the objects' unwind tables, uses the
-	// kernel's walk for code that keeps frame pointers, and continues with it
-	// where the copy ends too early.
+	// Auto unwinds a copy of the stack by the objects' unwind tables. It uses the kernel's frame
+	// pointer walk for code that keeps frame pointers, and beyond the end of the copy.
 	Auto Unwind = "auto"
-	// FP takes the kernel's walk of the frame pointers and repairs the leaf.
+	// FP takes the kernel's frame pointer walk and repairs the leaf.
 	FP Unwind = "fp"
-	// DWARF unwinds a copy of the stack and nothing else.
+	// DWARF only unwinds a copy of the stack.
 	DWARF Unwind = "dwarf"
 )
 
-// Unwinds are all ways of unwinding.
+// Unwinds returns all ways to unwind.
 func Unwinds() []Unwind { return []Unwind{Auto, FP, DWARF} }
 
 const (
-	// deepCopy is how much of a stack is copied where it is unwound: all that
-	// the kernel can. perf's own 8 KiB cut most stacks of large Rust and C++
-	// programs short.
+	// deepCopy is how many bytes of the stack are copied for unwinding: the kernel's maximum.
+	// perf's default of 8 KiB cuts most stacks of large Rust and C++ programs short.
 	deepCopy = perfevent.MaxUserStack
-	// fastCopy is the same where samples come faster than fastFrequency a
-	// second, so that half a second of them fits in a ring.
+	// fastCopy is used instead if more than fastFrequency samples come per second, so that a ring
+	// has room for half a second.
 	fastCopy      = 32 << 10
 	fastFrequency = 250
-	// leafCopy is enough to find the return address of a function that has
-	// not set up its frame, or has none.
+	// leafCopy is enough for the return address of a function that has no frame, or has not set it
+	// up yet.
 	leafCopy = 256
 )
 
-// Copies where every event is a sample and the copy is what costs the program most,
-// in bytes.
+// Sizes of copies, in bytes, if each event is a sample. The copy then is most of what an event
+// costs the program.
 const (
-	// StormCopy is the first copy where events may come a million times a second.
+	// StormCopy is the first size if there may be a million events a second.
 	StormCopy = 512
-	// RareCopy is for events that are not so many: most stacks are whole then.
+	// RareCopy is the size for less frequent events. Most stacks are whole then.
 	RareCopy = 4 << 10
 )
 
-// Stacks says which stacks a sample has and how they are found.
+// Stacks says which stacks samples have and how they are unwound.
 type Stacks struct {
 	User, Kernel bool
 	Unwind       Unwind
-	// Copy is the number of bytes of the user stack that a sample carries where
-	// it is unwound; 0 chooses by the sampling's frequency.
+	// Copy is how many bytes of the user stack are copied for unwinding. 0 chooses by the
+	// sampling's frequency.
 	Copy uint32
-	// Budget is how many bytes a second all copies together may take: they grow, where
-	// chains come out cut, as long as they stay within it, and become smaller where
-	// samples come faster. 0 is no bound.
+	// Budget is how many bytes a second all copies together may take. Copies grow within the budget
+	// if stacks are cut short, and shrink if samples come faster. 0 is no limit.
 	Budget uint64
 	// Entry says that every sample is taken at a function's first instruction.
 	Entry bool
-	// Moments asks for the functions of interpreted code at the moments of the samples: see
-	// Store.Moments.
-	Moments bool
-	// Beyond has stacks that are deeper than the copy read at the moments of the samples, with
-	// Moments.
+	// Interpreted asks for the interpreted functions at the time of each sample: see
+	// Store.ReadAtSamples.
+	Interpreted bool
+	// Beyond asks for the whole stack if it is deeper than the copy. It is read at the time of the
+	// sample. It needs Interpreted.
 	Beyond bool
-	// Native says that User.Native is asked for.
+	// Native asks for User.Native.
 	Native bool
-	// Settle is how long after the first stack of a process that is cut its stacks are read beyond the
-	// copies, in nanoseconds: where copies grow, most stacks are whole by then.
+	// Settle is how many nanoseconds after a process's first cut stack its stacks are read beyond
+	// the copies. If copies grow, most stacks are whole by then.
 	Settle uint64
 }
 
-// Deep has stacks show interpreted functions and be read beyond the copies at the moments of the samples,
-// of which each is an event, so that copies grow.
+// Deep returns the stacks with interpreted functions, and with whole stacks beyond the copies. It
+// is for samplings in which each event is a sample, so that copies grow.
 func (s Stacks) Deep() Stacks {
-	s.Moments, s.Beyond, s.Settle = s.User, s.User, settle
+	s.Interpreted, s.Beyond, s.Settle = s.User, s.User, settle
 	return s
 }
 
-// settle is the time of four looks at whether copies are to grow: three make them as large as they become.
+// settle is four intervals of Growth.Look. Three are enough for copies to grow to their maximum.
 const settle = 1e9
 
-// Copying returns the stacks with copies of so many bytes, unless Copy says how many.
+// Copying returns the stacks with copies of that many bytes, unless Copy is set already.
 func (s Stacks) Copying(bytes uint32) Stacks {
 	if s.Copy == 0 {
 		s.Copy = bytes
@@ -91,7 +88,7 @@ func (s Stacks) Copying(bytes uint32) Stacks {
 	return s
 }
 
-// Prepare adds to a sampling what the stacks need of each sample.
+// Prepare adds to a sampling everything that its samples need for the stacks.
 func (s Stacks) Prepare(sampling *perfevent.Sampling) {
 	sampling.Callchain.Kernel = s.Kernel && !sampling.ExcludeKernel
 	if !s.User {
@@ -99,8 +96,8 @@ func (s Stacks) Prepare(sampling *perfevent.Sampling) {
 	}
 	sampling.UserRegs = callchain.Host().UserRegsMask()
 	switch {
-	case s.Moments:
-		sampling.Soon, sampling.UserRegs = true, near.Registers
+	case s.Interpreted:
+		sampling.WakeupEvents, sampling.UserRegs = 1, helper.Registers
 	case s.Entry:
 		sampling.UserRegs = callchain.Host().EntryRegsMask()
 	}
@@ -114,7 +111,6 @@ func (s Stacks) Prepare(sampling *perfevent.Sampling) {
 	default:
 		sampling.UserStack = deepCopy
 	}
-	// Where every event is a sample, the kernel's walk would cost the program
-	// more than a small copy does.
+	// If each event is a sample, the kernel's walk would cost the program more than a small copy.
 	sampling.Callchain.User = s.Unwind == FP || s.Unwind == Auto && sampling.Period != 1
 }

@@ -4,19 +4,18 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/interp"
-	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/readmem/atsample"
+	"github.com/ringtap/ringtap/internal/readmem/helper"
+	"github.com/ringtap/ringtap/internal/runtimes/interp"
 	"github.com/ringtap/ringtap/perfevent"
-	"github.com/ringtap/ringtap/perfevent/near"
 )
 
-// None in place of a stack's id says that there is no stack: it was not asked for, or
-// the sample had none.
+// None is the ID of no stack: nobody asked for a stack, or the sample had none.
 const None = ^callchain.StackID(0)
 
-// Store makes the stacks of samples and keeps each distinct one once. It belongs to
-// one goroutine.
+// Store unwinds the stacks of samples and keeps each distinct one once. Only one goroutine may use
+// it.
 type Store struct {
 	processes *process.Table
 	full      func() bool
@@ -27,13 +26,13 @@ type Store struct {
 	words     words
 	runtimes  *Runtimes
 	others    others
-	frames    []callchain.Frame // room to build a chain in
-	entries   []interp.Entry    // likewise
-	chains    []interp.Chain    // likewise
+	frames    []callchain.Frame // buffer to build a chain
+	entries   []interp.Entry    // buffer
+	chains    []interp.Chain    // buffer
 }
 
-// NewStore makes a Store of stacks of those processes. While full, which nil stands
-// for never, it takes no stack that it does not have.
+// NewStore returns a Store for the processes of a table. While full returns true, it keeps no new
+// stacks. full may be nil.
 func NewStore(processes *process.Table, full func() bool) *Store {
 	return &Store{
 		processes: processes, full: full, interner: callchain.NewInterner(),
@@ -41,8 +40,8 @@ func NewStore(processes *process.Table, full func() bool) *Store {
 	}
 }
 
-// Stacker makes a Stacker whose stacks are for this Store. All of one Store know of
-// each other's probed returns: calls of one are under way in stacks of others.
+// Stacker returns a Stacker for this Store. All Stackers of a Store share what they know about
+// probed returns, because stacks of one sampling have calls of another in them.
 func (s *Store) Stacker(stacks Stacks) *Stacker {
 	by := NewStacker(s.processes.Host(), stacks)
 	by.returns = s.returns
@@ -50,30 +49,32 @@ func (s *Store) Stacker(stacks Stacks) *Stacker {
 	return by
 }
 
-// unread is known of a thread of which nothing was read beside the sample. Nothing writes to it.
-var unread moment.Calls
+// unread is used if nothing but the sample was read of a thread. Nothing writes to it.
+var unread atsample.Calls
 
 // User is the user stack of a sample.
 type User struct {
 	Found bool // the sample has one
-	// Unmapped says that the sample has none because ringtap knows no mapping where its thread ran.
+	// Unmapped says that there is no stack because ringtap knows no mapping at the address where
+	// the thread ran.
 	Unmapped bool
-	Kept     bool              // there was room for it
+	Kept     bool              // there was memory for it
 	ID       callchain.StackID // None unless Kept
 	End      callchain.End
-	// Interpreted says that the process has an interpreter whose functions are asked for, and
-	// Calls how they are known.
+	// Interpreted says that the process has an interpreter whose functions are wanted. Calls says
+	// how they are known.
 	Interpreted bool
-	Calls       near.Kind
-	// Native is the stack that ID would be if the interpreted functions had not been read. It is None if
-	// there was no room for it, or without Stacks.Native. It is set if Interpreted is.
+	Calls       helper.Certainty
+	// Native is the ID that the stack would have without interpreted functions. It is set if
+	// Interpreted is. It is None if there was no memory for it, or without Stacks.Native.
 	Native callchain.StackID
 
-	// Early says that the stack was cut short before the stacks of its process were read beyond
-	// the copies.
+	// Early says that the stack was cut short before ringtap read stacks of its process beyond the
+	// copies.
 	Early bool
 
-	// Marked says that callers are missing where the stack goes on on another one: callchain.Unwinder.Marked.
+	// Marked says that callers are missing where the stack continues on another one: see
+	// callchain.Unwinder.Marked.
 	Marked bool
 
 	// With Stacks.Beyond:
@@ -81,26 +82,26 @@ type User struct {
 	gap   [2]uint64 // callchain.Unwinder.Gap
 }
 
-// User makes the user stack of a sample of a process. There is none where code would have to be
-// read that the process table refuses to read now (process.Table.CachedOnly).
-func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) User {
-	if by.Moments && s.runtimes.moments != nil {
+// User returns the user stack of a sample of p. Found is false if unwinding needs code that the
+// process table refuses to read now (process.Table.CachedOnly).
+func (s *Store) User(stacker *Stacker, p *process.Process, sample *perfevent.Sample) User {
+	if stacker.Interpreted && s.runtimes.reader != nil {
 		if h := s.runtimes.hosted(s.processes.Host(), p); h.heap != nil || h.deep || h.crosses {
-			return s.momentous(by, p, h, sample)
+			return s.atSample(stacker, p, h, sample)
 		}
 	}
-	user := s.native(by, p, sample, &unread)
-	if by.Beyond && user.Marked {
+	user := s.native(stacker, p, sample, &unread)
+	if stacker.Beyond && user.Marked {
 		s.cross(p, &user, &unread)
 	}
-	if isDeep(by, user) && !s.completes(p, &user) {
+	if isDeep(stacker, user) && !s.completes(p, &user) {
 		user.Early = true
-		s.deepen(by, p, sample, &unread)
+		s.deepen(stacker, p, sample, &unread)
 	}
 	return user
 }
 
-// completes reports whether a whole stack is known that completes one of a process that was cut short.
+// completes reports whether a known whole stack completes a cut stack of p.
 func (s *Store) completes(p *process.Process, user *User) bool {
 	if !user.Kept {
 		return false
@@ -109,46 +110,47 @@ func (s *Store) completes(p *process.Process, user *User) bool {
 	return ok
 }
 
-// native makes the user stack of a sample as its registers and its copy of the stack have it.
-// What else was read of its stacks makes one whole that would be cut short, or marked.
-func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample, read *moment.Calls) User {
-	if c := s.memo.find(&by.Stacks, p, sample); c != nil && (c.end != callchain.Cut || read.Beyond.Empty()) {
-		by.note(p, sample)
+// native returns the user stack of a sample, from its registers and its copy of the stack. read is
+// what else was read of the thread's stacks. It can complete stacks that would be cut short or
+// marked.
+func (s *Store) native(stacker *Stacker, p *process.Process, sample *perfevent.Sample, read *atsample.Calls) User {
+	if c := s.memo.find(&stacker.Stacks, p, sample); c != nil && (c.end != callchain.Cut || read.Beyond.Empty()) {
+		stacker.note(p, sample)
 		return User{Found: true, Kept: true, ID: c.id, End: c.end, reach: c.reach}
 	}
-	by.capture.Beyond, by.capture.Other = read.Beyond, s.others.of(sample, read)
-	frames, end := by.User(p, sample)
-	by.capture.Beyond, by.capture.Other = callchain.Beyond{}, nil
+	stacker.capture.Beyond, stacker.capture.Other = read.Beyond, s.others.of(sample, read)
+	frames, end := stacker.User(p, sample)
+	stacker.capture.Beyond, stacker.capture.Other = callchain.Beyond{}, nil
 	if len(frames) == 0 || s.processes.Refused() {
-		return User{ID: None, Unmapped: by.unmapped}
+		return User{ID: None, Unmapped: stacker.unmapped}
 	}
 	id, kept := s.intern(frames, end == callchain.Cut)
 	if !kept && (!read.Beyond.Empty() || len(read.Others) > 0) {
-		return s.native(by, p, sample, &unread) // the beginning may be known
+		return s.native(stacker, p, sample, &unread) // the part in the copy may be known
 	}
-	user := User{Found: true, Kept: kept, ID: id, End: end, Marked: by.unwinder.Marked()}
-	if by.Beyond {
-		user.reach = by.unwinder.Reach()
-		user.gap[0], user.gap[1] = by.unwinder.Gap()
+	user := User{Found: true, Kept: kept, ID: id, End: end, Marked: stacker.unwinder.Marked()}
+	if stacker.Beyond {
+		user.reach = stacker.unwinder.Reach()
+		user.gap[0], user.gap[1] = stacker.unwinder.Gap()
 	}
-	if kept && by.Repeatable() {
-		s.memo.keep(&by.Stacks, p, sample, by.Reads(), user)
+	if kept && stacker.repeatable() {
+		s.memo.keep(&stacker.Stacks, p, sample, stacker.reads(), user)
 	}
 	return user
 }
 
-// Kernel makes the kernel stack of a sample: None if it has none, and false if there
-// was no room for it.
-func (s *Store) Kernel(by *Stacker, sample *perfevent.Sample) (id callchain.StackID, kept bool) {
-	frames := by.Kernel(sample)
+// Kernel returns the kernel stack of a sample, or None if it has none. kept is false if there was
+// no memory for it.
+func (s *Store) Kernel(stacker *Stacker, sample *perfevent.Sample) (id callchain.StackID, kept bool) {
+	frames := stacker.Kernel(sample)
 	if len(frames) == 0 {
 		return None, true
 	}
 	return s.intern(frames, false)
 }
 
-// Frames keeps a stack that did not come with a sample. It returns None if there are no
-// frames, and false if there was no room for it.
+// Frames stores a stack that did not come with a sample. It returns None if there are no frames,
+// and false if there was no memory for it.
 func (s *Store) Frames(frames []callchain.Frame, truncated bool) (callchain.StackID, bool) {
 	if len(frames) == 0 {
 		return None, true
@@ -156,8 +158,8 @@ func (s *Store) Frames(frames []callchain.Frame, truncated bool) (callchain.Stac
 	return s.intern(frames, truncated)
 }
 
-// With is a stack, which may be None, with a label as its leaf. It reports false if
-// there was no room for it.
+// With returns the stack id, which may be None, plus a label as its leaf. It returns false if there
+// was no memory for it.
 func (s *Store) With(id callchain.StackID, label string) (callchain.StackID, bool) {
 	var below Stack
 	if id != None {
@@ -167,9 +169,9 @@ func (s *Store) With(id callchain.StackID, label string) (callchain.StackID, boo
 	return s.intern(s.frames, below.Truncated)
 }
 
-// Join is a stack, which may be None, with a label on its leaf and on top of that
-// others upside down, so that the innermost functions of both are next to each other,
-// and last a name. It reports false if there was no room for it.
+// Join returns the stack id, which may be None, then label, then the stacks of others upside down,
+// then name. So the innermost functions of both are next to each other. It returns false if there
+// was no memory for it.
 func (s *Store) Join(id callchain.StackID, label string, others []callchain.StackID, name string) (callchain.StackID, bool) {
 	frames := append(s.frames[:0], s.words.frame(name))
 	for _, other := range others {
@@ -188,7 +190,7 @@ func (s *Store) Join(id callchain.StackID, label string, others []callchain.Stac
 	return s.intern(s.frames, below.Truncated)
 }
 
-// intern returns the id of a chain; false if it is new and there is no room for it.
+// intern returns the ID of a chain, or false if it is new and there is no memory for it.
 func (s *Store) intern(frames []callchain.Frame, truncated bool) (callchain.StackID, bool) {
 	if id, ok := s.interner.Find(frames, truncated); ok {
 		return id, true
@@ -205,7 +207,7 @@ func (s *Store) Stack(id callchain.StackID) Stack {
 	return Stack{Frames: frames, Truncated: truncated}
 }
 
-// Set returns stacks of the Store with what names them.
+// Set returns a Set of stacks of the Store.
 func (s *Store) Set(stacks []Stack) Set {
 	set := NewSet(stacks, s.processes.Objects())
 	set.Unknown = s.runtimes.Errors()
@@ -213,24 +215,24 @@ func (s *Store) Set(stacks []Stack) Set {
 	return set
 }
 
-// Len is the number of stacks.
+// Len returns the number of stacks.
 func (s *Store) Len() int { return s.interner.Len() }
 
-// Bytes is the memory that the stacks take.
+// Bytes returns the memory of the stacks.
 func (s *Store) Bytes() int { return s.interner.Bytes() + s.wholes.bytes() }
 
-// Objects tells the objects that the frames of stacks lie in: see process.Table.Hold.
+// Objects calls hold with each object of the stacks' frames: see process.Table.Hold.
 func (s *Store) Objects(hold func(callchain.ObjectID)) { s.interner.Objects(hold) }
 
-// Keep has a stack, which may be None, outlive the next Sweep.
+// Keep makes a stack survive the next Sweep. id may be None.
 func (s *Store) Keep(id callchain.StackID) {
 	if id != None {
 		s.interner.Keep(id)
 	}
 }
 
-// Sweep forgets all stacks but those that Keep was called for since the last Sweep.
-// Those that are kept have the ids that they had.
+// Sweep forgets all stacks except those for which Keep was called since the last Sweep. Their IDs
+// do not change.
 func (s *Store) Sweep() {
 	s.interner.Sweep()
 	s.memo.forget()

@@ -8,41 +8,40 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 )
 
-// wholes knows the whole stacks of programs, so that a stack that was cut short can be
-// taken for the only one of its program that begins like it. A program is known by its
-// name: what its processes have in common counts, and not which of them it is.
+// wholes has whole stacks of programs. A cut stack can be replaced by the only whole stack of its
+// program that starts like it. A program is identified by its name, so that all its processes count
+// together.
 type wholes struct {
 	seed    maphash.Seed
-	by      []uint64                     // by the id of a whole stack: the last program that it was entered for
-	begins  map[uint64]callchain.StackID // by program and beginning; None where several stacks fit
-	entered int                          // how many times something was entered
+	by      []uint64                     // by whole stack ID: the last program for which it was entered
+	begins  map[uint64]callchain.StackID // by program and start of a stack; None if several stacks fit
+	entered int                          // number of entries made so far
 	found   map[cutStack]completion
 	at      map[uint64][]callchain.StackID // whole stacks by program and stack pointer
-	places  int                            // in at
+	places  int                            // number of stacks in at
 }
 
-// cutStack is a stack that was cut short, of a program.
+// cutStack is a cut stack of a program.
 type cutStack struct {
 	program uint64
 	id      callchain.StackID
 }
 
-// completion is the whole stack that a cut one was found to be, None for none, when so
-// much had been entered.
+// completion is the whole stack found for a cut one, or None. It was looked up when wholes.entered
+// was entered.
 type completion struct {
 	whole   callchain.StackID
 	entered int
 }
 
-// maxBegins bounds the beginnings of whole stacks that are known, and beginBytes is what
-// one takes.
+// maxBegins bounds the entries in begins, and beginBytes is the memory of one.
 const (
 	maxBegins  = 1 << 18
 	beginBytes = 24
 )
 
-// maxPlaces bounds the stack pointers at which whole stacks are known. Each process has
-// others, and those of processes that have ended are of no use.
+// maxPlaces bounds the stack pointers in at. Each process has different ones, and those of ended
+// processes are useless.
 const (
 	maxPlaces  = 1 << 15
 	placeBytes = 64
@@ -53,7 +52,7 @@ func newWholes() *wholes {
 		at: make(map[uint64][]callchain.StackID)}
 }
 
-// begun mixes a frame into the hash of a beginning.
+// begun adds a frame to the hash of the start of a stack.
 func begun(hash uint64, f callchain.Frame) uint64 {
 	hi, lo := bits.Mul64(hash^f.Offset, uint64(f.Object)<<32^0x9e3779b97f4a7c15)
 	return hi ^ lo + uint64(f.Object)
@@ -61,7 +60,7 @@ func begun(hash uint64, f callchain.Frame) uint64 {
 
 func (w *wholes) bytes() int { return beginBytes*(len(w.begins)+len(w.found)) + placeBytes*w.places }
 
-// forget forgets all stacks, whose ids mean nothing any more.
+// forget forgets all stacks, because their IDs are not valid any more.
 func (w *wholes) forget() {
 	w.by = w.by[:0]
 	clear(w.begins)
@@ -70,7 +69,7 @@ func (w *wholes) forget() {
 	w.places = 0
 }
 
-// Whole takes note of a whole stack of a program, which Completed may return.
+// Whole enters a whole stack of a program, which Completed may return.
 func (s *Store) Whole(program string, id callchain.StackID) {
 	w := s.wholes
 	hash := maphash.String(w.seed, program)
@@ -96,7 +95,7 @@ func (s *Store) Whole(program string, id callchain.StackID) {
 	}
 }
 
-// WholeAt is Whole for a stack whose leaf had the given stack pointer, for CompletedAt.
+// WholeAt is Whole, and also enters the stack pointer of the stack's leaf, for CompletedAt.
 func (s *Store) WholeAt(program string, sp uint64, id callchain.StackID) {
 	s.Whole(program, id)
 	w := s.wholes
@@ -112,14 +111,14 @@ func (s *Store) WholeAt(program string, sp uint64, id callchain.StackID) {
 	w.places++
 }
 
-// place is a stack pointer of a program.
+// place returns the key of a program and a stack pointer.
 func (w *wholes) place(program string, sp uint64) uint64 {
 	return begun(maphash.String(w.seed, program), callchain.Frame{Offset: sp})
 }
 
-// CompletedAt is Completed where several whole stacks begin like the one that was cut
-// short: it is the only one of them that was seen at the same stack pointer. Those of others
-// are at other ones, as different callers have put different things on the stack.
+// CompletedAt is Completed, but also works if several whole stacks start like the cut one. It then
+// returns the only one that was seen with the same stack pointer. With different callers the stack
+// pointer differs, because they put different things on the stack.
 func (s *Store) CompletedAt(program string, sp uint64, id callchain.StackID) (callchain.StackID, bool) {
 	if whole, ok := s.Completed(program, id); ok {
 		return whole, true
@@ -138,9 +137,8 @@ func (s *Store) CompletedAt(program string, sp uint64, id callchain.StackID) (ca
 	return fits, fits != None
 }
 
-// Completed returns the whole stack of a program that a stack which was cut short must be:
-// the only one that is known to begin like it. Labels on its leaf stay. It reports false
-// where there is none or more than one.
+// Completed returns the only known whole stack of the program that starts like the cut stack id.
+// Labels on the leaf of id stay. It returns false if there is no such stack, or more than one.
 func (s *Store) Completed(program string, id callchain.StackID) (callchain.StackID, bool) {
 	w := s.wholes
 	cut := cutStack{maphash.String(w.seed, program), id}
@@ -152,7 +150,7 @@ func (s *Store) Completed(program string, id callchain.StackID) (callchain.Stack
 	return known.whole, known.whole != None
 }
 
-// isMark reports whether callers are missing where a frame is.
+// isMark reports whether callers are missing at a frame.
 func isMark(f callchain.Frame) bool { return f.Object == callchain.Marks }
 
 // IsPartial reports whether callers are missing from a stack: at its end, or where it has a mark.
@@ -199,7 +197,7 @@ func fits(frames, whole []callchain.Frame) bool {
 	}
 }
 
-// complete is Completed, None in place of false.
+// complete is Completed, but returns None instead of false.
 func (s *Store) complete(cut cutStack) callchain.StackID {
 	frames := s.Stack(cut.id).Frames
 	tail := 0
@@ -213,7 +211,7 @@ func (s *Store) complete(cut cutStack) callchain.StackID {
 		begin = begin[:i]
 	}
 	if n := len(begin) - 1; n > 0 && slices.Contains(begin[:n], begin[n]) {
-		return None // it is cut in a recursion, and how deep that is nobody knows
+		return None // it is cut in a recursion of unknown depth
 	}
 	hash := cut.program
 	for _, f := range begin {

@@ -4,28 +4,30 @@ import (
 	"debug/dwarf"
 	"errors"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
 // attrSpec is one attribute of an abbreviation.
 type attrSpec struct {
 	attr     dwarf.Attr
 	form     form
-	size     int   // bytes of the value, -1 when each has its own
-	implicit int64 // the value, when form is formImplicitConst
+	size     int   // bytes of the value, -1 if the size varies
+	implicit int64 // the value, if form is formImplicitConst
 }
 
-// abbrev is the shape of an entry (DWARF 5 section 7.5.3).
+// abbrev is the layout of an entry (DWARF 5 section 7.5.3).
 type abbrev struct {
 	tag      dwarf.Tag
 	children bool
-	size     int  // bytes of the attributes, -1 when each entry has its own
+	size     int  // bytes of the attributes, -1 if the size varies
 	placed   bool // has addresses
 	declares bool // is a declaration
 	attrs    []attrSpec
 }
 
-// abbrevTable holds the abbreviations of a unit. Compilers number them from 1
-// on, so that most are found by index.
+// abbrevTable holds the abbreviations of a unit. Compilers number them from 1, so most are
+// found by index.
 type abbrevTable struct {
 	dense  []abbrev
 	sparse map[uint64]abbrev
@@ -42,36 +44,36 @@ func (t *abbrevTable) get(code uint64) *abbrev {
 	return nil
 }
 
-// maxAbbrevs is the most bytes of one table that are read. Tables of real
-// units have some 10,000; decoded, a byte takes up to 20.
+// maxAbbrevs is the maximum number of bytes read of one table. Tables of real units have about
+// 10,000; each byte takes up to 20 bytes when decoded.
 const maxAbbrevs = 1 << 20
 
-// readAbbrevs decodes the table that c stands at: all of it, or when only is
-// not zero up to the abbreviation of that code.
-func readAbbrevs(c cursor, enc encoding, only uint64) (*abbrevTable, error) {
+// readAbbrevs decodes the table at c. If only is not zero, it stops after the abbreviation with
+// that code.
+func readAbbrevs(c bytecursor.Cursor, enc encoding, only uint64) (*abbrevTable, error) {
 	t := &abbrevTable{}
 	var all []attrSpec // of all abbreviations
-	start := c.off
-	c.data = c.data[:min(uint64(len(c.data)), start+maxAbbrevs)]
+	start := c.Offset()
+	c.Limit(maxAbbrevs)
 	for {
-		code := c.uleb()
+		code := c.ULEB()
 		if code == 0 {
 			break
 		}
-		a := abbrev{tag: dwarf.Tag(c.uleb()), children: c.u8() != 0}
+		a := abbrev{tag: dwarf.Tag(c.ULEB()), children: c.U8() != 0}
 		first := len(all)
 		for {
-			attr, f := c.uleb(), c.uleb()
+			attr, f := c.ULEB(), c.ULEB()
 			if attr == 0 && f == 0 {
 				break
 			}
 			if attr > 0xffff || f > 0xffff {
-				c.fail(errors.New("attribute or form out of range"))
+				c.Fail(errors.New("attribute or form out of range"))
 				break
 			}
 			s := attrSpec{attr: dwarf.Attr(attr), form: form(f), size: enc.fixed(form(f))}
 			if s.form == formImplicitConst {
-				s.implicit = c.sleb()
+				s.implicit = c.SLEB()
 			}
 			if s.size < 0 || a.size < 0 {
 				a.size = -1
@@ -87,7 +89,7 @@ func readAbbrevs(c cursor, enc encoding, only uint64) (*abbrevTable, error) {
 			all = append(all, s)
 		}
 		a.attrs = all[first:len(all):len(all)]
-		if c.err != nil {
+		if c.Err() != nil {
 			break
 		}
 		if code == uint64(len(t.dense))+1 {
@@ -102,9 +104,9 @@ func readAbbrevs(c cursor, enc encoding, only uint64) (*abbrevTable, error) {
 			break
 		}
 	}
-	if c.err != nil {
-		return nil, fmt.Errorf("read .debug_abbrev: %w", c.err)
+	if c.Err() != nil {
+		return nil, fmt.Errorf("read .debug_abbrev: %w", c.Err())
 	}
-	t.bytes = int(c.off - start)
+	t.bytes = int(c.Offset() - start)
 	return t, nil
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
 )
 
 // elfSource is a Source over an ELF file.

@@ -3,13 +3,14 @@ package dwarfline
 import (
 	"container/list"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
-// cacheBytes is about how much memory the decoded units may take. The unit in
-// use is kept whatever it takes.
+// cacheBytes is approximately how much memory the decoded units may take. The unit in use is
+// always kept.
 const cacheBytes = 64 << 20
 
-// unitData is what has been decoded of a unit.
 type unitData struct {
 	unit    *unit
 	index   int32
@@ -17,20 +18,20 @@ type unitData struct {
 	abbrevs *abbrevTable
 	tree    *tree      // nil until complete
 	table   *lineTable // nil until complete
-	err     error      // what complete could not read
-	cost    int        // bytes, estimated
+	err     error      // first error of complete
+	cost    int        // estimated bytes
 }
 
-// cache holds the units used last.
+// cache holds the recently used units.
 type cache struct {
-	order list.List // of *unitData, the one used last in front
+	order list.List // of *unitData, the most recently used first
 	units map[int32]*list.Element
 	cost  int
-	limit int // of cost
+	limit int // of the total cost
 }
 
-// charge accounts for bytes more of memory of d and drops the units that were
-// not used for longest.
+// charge adds bytes to the cost of d, and drops the least recently used units if the cache is
+// full.
 func (c *cache) charge(d *unitData, bytes int) {
 	d.cost += bytes
 	if c.units[d.index] == nil {
@@ -55,7 +56,7 @@ func (x *Index) data(i int32) (*unitData, error) {
 		return e.Value.(*unitData), nil
 	}
 	u := &x.units[i]
-	abbrevs, err := readAbbrevs(at(x.s.abbrev, u.abbrevs, x.s.order), u.encoding, 0)
+	abbrevs, err := readAbbrevs(bytecursor.New(x.s.abbrev, u.abbrevs, x.s.order), u.encoding, 0)
 	if err != nil {
 		return nil, fmt.Errorf("unit at %#x: %w", u.start, err)
 	}
@@ -68,8 +69,8 @@ func (x *Index) data(i int32) (*unitData, error) {
 	return d, nil
 }
 
-// complete decodes the functions and the line table of d. What can be used of
-// a damaged unit is used; the error is kept for when nothing is found.
+// complete decodes the functions and the line table of d. It keeps the usable parts of a
+// damaged unit. The error is reported only if nothing is found.
 func (x *Index) complete(d *unitData) error {
 	if d.tree != nil {
 		return d.err

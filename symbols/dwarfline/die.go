@@ -3,15 +3,16 @@ package dwarfline
 import (
 	"debug/dwarf"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
-// maxDIEs is how many entries may be looked at on behalf of one Subprogram.
+// maxDIEs is the maximum number of entries visited for one call of Subprogram.
 const maxDIEs = 4 << 20
 
-// DIE is a debugging information entry (DWARF 5 section 2), for those who want
-// to know more of a function than Lookup tells. It is good as long as its Index,
-// and like it for one goroutine at a time. Its zero value has no attributes and
-// no children.
+// DIE is a debugging information entry (DWARF 5 section 2), for callers that need more than
+// Lookup returns. It is valid as long as its Index, and like it may be used by one goroutine at
+// a time. The zero value has no attributes and no children.
 type DIE struct {
 	Offset uint64 // in .debug_info
 	Tag    dwarf.Tag
@@ -20,12 +21,12 @@ type DIE struct {
 	d     *unitData
 	a     *abbrev
 	attrs uint64 // offset of the attributes
-	left  *int   // entries that may still be looked at
+	left  *int   // entries that may still be visited
 }
 
-// Subprogram returns the entry of the function whose first instruction is at the
-// virtual address vaddr; false when the file says nothing about it. All that is
-// reached from there is bounded: past some million entries there are no others.
+// Subprogram returns the entry of the function whose first instruction is at the virtual
+// address vaddr. It returns false if the file does not describe it. After some four million
+// entries, methods of this DIE and of DIEs reached from it find no others.
 func (x *Index) Subprogram(vaddr uint64) (DIE, bool, error) {
 	if err := x.load(); err != nil {
 		return DIE{}, false, err
@@ -61,28 +62,28 @@ func (x *Index) Subprogram(vaddr uint64) (DIE, bool, error) {
 	return DIE{}, false, failed
 }
 
-// die returns the entry at off, in d.
+// die returns the entry at offset off in unit d.
 func (x *Index) die(d *unitData, off uint64, left *int) (DIE, bool) {
 	if *left--; *left < 0 {
 		return DIE{}, false
 	}
-	c := at(x.s.info[:d.unit.end], off, x.s.order)
-	a := d.abbrevs.get(c.uleb())
-	if a == nil || c.err != nil {
+	c := bytecursor.New(x.s.info[:d.unit.end], off, x.s.order)
+	a := d.abbrevs.get(c.ULEB())
+	if a == nil || c.Err() != nil {
 		return DIE{}, false
 	}
-	return DIE{Offset: off, Tag: a.tag, x: x, d: d, a: a, attrs: c.off, left: left}, true
+	return DIE{Offset: off, Tag: a.tag, x: x, d: d, a: a, attrs: c.Offset(), left: left}, true
 }
 
-// value reads one attribute, form 0 when there is none.
+// value reads one attribute. The form is 0 if the entry does not have it.
 func (e DIE) value(attr dwarf.Attr) value {
 	if e.a == nil {
 		return value{}
 	}
-	c := at(e.x.s.info[:e.d.unit.end], e.attrs, e.x.s.order)
+	c := bytecursor.New(e.x.s.info[:e.d.unit.end], e.attrs, e.x.s.order)
 	for i := range e.a.attrs {
 		v := e.d.unit.attr(&c, &e.a.attrs[i])
-		if c.err != nil {
+		if c.Err() != nil {
 			break
 		}
 		if e.a.attrs[i].attr == attr {
@@ -95,8 +96,7 @@ func (e DIE) value(attr dwarf.Attr) value {
 // Has reports whether the entry has the attribute.
 func (e DIE) Has(attr dwarf.Attr) bool { return e.value(attr).form != 0 }
 
-// Text returns the value of an attribute that is a string, cut at 64 KiB; "" when
-// it has none.
+// Text returns the value of a string attribute, cut at 64 KiB, or "" if there is none.
 func (e DIE) Text(attr dwarf.Attr) string {
 	if e.a == nil {
 		return ""
@@ -104,8 +104,7 @@ func (e DIE) Text(attr dwarf.Attr) string {
 	return e.x.text(e.d.unit, &e.d.root, e.value(attr))
 }
 
-// Uint returns the value of an attribute that is a number, as an unsigned one:
-// a flag is 1.
+// Uint returns the value of a numeric attribute as an unsigned number. A flag is 1.
 func (e DIE) Uint(attr dwarf.Attr) (uint64, bool) {
 	v := e.value(attr)
 	switch v.form {
@@ -115,8 +114,7 @@ func (e DIE) Uint(attr dwarf.Attr) (uint64, bool) {
 	return 0, false
 }
 
-// Ref returns the entry that an attribute refers to, in this or another unit of
-// the file.
+// Ref returns the entry that an attribute refers to, in any unit of the file.
 func (e DIE) Ref(attr dwarf.Attr) (DIE, bool) {
 	if e.a == nil {
 		return DIE{}, false
@@ -138,8 +136,8 @@ func (e DIE) Ref(attr dwarf.Attr) (DIE, bool) {
 	return e.x.die(d, off, e.left)
 }
 
-// Expr returns the value of an attribute that is a block or a DWARF expression.
-// The bytes are the section's.
+// Expr returns the value of an attribute that is a block or a DWARF expression. The bytes
+// belong to the section and must not be changed.
 func (e DIE) Expr(attr dwarf.Attr) ([]byte, bool) {
 	v := e.value(attr)
 	switch v.form {
@@ -149,7 +147,7 @@ func (e DIE) Expr(attr dwarf.Attr) ([]byte, bool) {
 	return nil, false
 }
 
-// Language is the DW_LANG code of the entry's unit, 0 when unknown.
+// Language returns the DW_LANG code of the entry's unit, or 0 if unknown.
 func (e DIE) Language() uint64 {
 	if e.d == nil {
 		return 0
@@ -157,7 +155,7 @@ func (e DIE) Language() uint64 {
 	return e.d.root.language
 }
 
-// Producer names the compiler of the entry's unit.
+// Producer returns the name of the compiler that wrote the entry's unit.
 func (e DIE) Producer() string {
 	if e.d == nil {
 		return ""
@@ -165,7 +163,7 @@ func (e DIE) Producer() string {
 	return e.x.text(e.d.unit, &e.d.root, e.d.root.producer)
 }
 
-// AddrSize is the size of an address in bytes.
+// AddrSize returns the size of an address in bytes.
 func (e DIE) AddrSize() int {
 	if e.d == nil {
 		return 0
@@ -173,8 +171,8 @@ func (e DIE) AddrSize() int {
 	return int(e.d.unit.addrSize)
 }
 
-// typeOf returns the offset of the type with a signature, which is in a unit of
-// its own (DWARF 5 section 3.1.4).
+// typeOf returns the offset of the type with a signature. It has a unit of its own (DWARF 5
+// section 3.1.4).
 func (x *Index) typeOf(signature uint64) (uint64, bool) {
 	if x.signatures == nil {
 		x.signatures = make(map[uint64]uint64)

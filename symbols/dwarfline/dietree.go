@@ -1,23 +1,27 @@
 package dwarfline
 
-import "debug/dwarf"
+import (
+	"debug/dwarf"
 
-// behind returns the offset behind an entry's attributes, and that of its next
-// sibling when the entry tells it; 0 otherwise. False at damage.
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
+)
+
+// behind returns the offset after an entry's attributes, and the offset of its next sibling, or
+// 0 if the entry does not have it. ok is false if the entry is damaged.
 func (e DIE) behind() (next, sibling uint64, ok bool) {
-	c := at(e.x.s.info[:e.d.unit.end], e.attrs, e.x.s.order)
+	c := bytecursor.New(e.x.s.info[:e.d.unit.end], e.attrs, e.x.s.order)
 	if e.a.children {
 		sibling = e.d.unit.readSibling(&c, e.a)
 	} else {
 		e.d.unit.skipEntry(&c, e.a)
 	}
-	if sibling <= c.off || sibling > e.d.unit.end {
+	if sibling <= c.Offset() || sibling > e.d.unit.end {
 		sibling = 0
 	}
-	return c.off, sibling, c.err == nil
+	return c.Offset(), sibling, c.Err() == nil
 }
 
-// Children calls yield with the entries directly below e until it returns false.
+// Children calls yield with each entry directly below e until yield returns false.
 func (e DIE) Children(yield func(DIE) bool) {
 	if e.a == nil || !e.a.children {
 		return
@@ -52,8 +56,8 @@ func (e DIE) Children(yield func(DIE) bool) {
 	}
 }
 
-// Path returns the names of the namespaces and types that e is declared in, the
-// outermost first. An unnamed namespace is "(anonymous namespace)".
+// Path returns the names of the namespaces and types that contain e, the outermost first. An
+// unnamed namespace is "(anonymous namespace)".
 func (e DIE) Path() []string {
 	if e.a == nil {
 		return nil

@@ -1,46 +1,54 @@
-// Package dwarfline finds the source line of an address, and the chain of
-// inlined calls that the compiler put there, from DWARF 2 to 5.
+// Package dwarfline finds the source line of an address and the chain of inlined calls there,
+// in DWARF 2 to 5.
 //
-// It is made for a profiler: many addresses of one large file, few of which
-// share a unit, and files that nobody vouches for. The way of a Lookup:
+//	index, err := dwarfline.Open(sections, binary.LittleEndian)
+//	…
+//	lines, err := index.Lookup(vaddr) // innermost inlined function first
+//	for _, l := range lines {
+//		fmt.Printf("%s at %s:%d\n", l.Function, l.File, l.Line)
+//	}
 //
-//		sections → units → locator → unit's tree and line table → names
+// example_test.go has a runnable example. The package is made for a profiler, which looks up
+// many addresses of one large, untrusted file, and few of them share a unit.
 //
-//	  - The first Lookup asks the Source for the sections, walks the headers of
-//	    the units and reads each unit's root entry for its addresses (locator).
-//	  - A unit that an address falls into is decoded once: its functions and
-//	    inlined copies to a sorted list of segments, its line number program to
-//	    sorted rows. Each further address costs two binary searches.
-//	  - Names are followed through abstract origins and specifications, across
-//	    units, only for functions that are asked for.
+//	sections → units → locator → unit's tree and line table → names
 //
-// The same units answer the questions of those who set probes. Places goes the
-// other way, from a line to its instructions; it runs the line tables of the units
-// that have the file. Subprogram hands out the entry of a function as a DIE, for
-// whoever wants to know of its parameters and types (dwarfparam), location lists
-// included; their sections are read when somebody asks.
+// A Lookup takes these steps:
 //
-// Decoded units are kept up to a number of bytes, those used last; the
-// sections stay the Source's. Nothing is kept per address.
+//   - The first Lookup asks the Source for the sections, walks the headers of the units, and
+//     reads the addresses in each unit's root entry (locator).
+//   - The unit that contains an address is decoded once: its functions and inlined copies to a
+//     sorted list of segments, its line number program to sorted rows. Each further address
+//     costs two binary searches.
+//   - Names are looked up only for functions that are returned. They may be in other units:
+//     abstract origins and specifications are followed.
 //
-// Invariants: every read goes through a cursor, which can't leave its section;
-// every loop consumes bytes of the file or has a constant bound; what is
-// allocated is at most a small multiple of the bytes read for it. Damaged
-// parts cost what they described and nothing else. What is reached from one DIE
-// has a bound of its own, since types may refer to each other in circles.
+// Probes need the other direction. Places finds the instructions of a source line; it runs the
+// line tables of the units that have the file. Subprogram returns the entry of a function as a
+// DIE, from which a caller gets parameters, types and location lists (see dwarfparam). The
+// sections of location lists are read on first use.
 //
-// Functions, parameters and types in .dwo and .dwp files are found by a Source that is a Splitter.
-// Without such a file, code has lines but no functions, and SplitErr says why.
+// Decoded units are kept in a cache of limited size. The sections belong to the Source. Nothing
+// is kept per address.
 //
-// Not followed: the shared file of dwz (functions named there have no name
+// Invariants: every read goes through a bytecursor.Cursor, which cannot leave its section.
+// Every loop consumes bytes of the file or has a constant bound. Allocations are at most a
+// small multiple of the bytes read for them. If a part of the file is damaged, only what it
+// describes is missing. The number of entries that can be reached from one DIE is limited,
+// since types may refer to each other in circles.
+//
+// To find functions, parameters and types in .dwo and .dwp files, the Source must be a
+// Splitter. Without these files, code has lines but no functions, and SplitErr returns the
+// reason.
+//
+// Two forms are not supported: the shared file of dwz (functions named there have no name
 // here), and the .debug_types section of DWARF 4.
 //
 // # Why not debug/dwarf
 //
-// The standard library's decoder names the tags and attributes here, but it
-// does not read the files. Its documentation excludes untrusted input: counts
-// in a line table's header are allocated as they stand, and running out of
-// memory is no panic that could be recovered from. One unit of an unknown
-// version makes it refuse the whole file. And it decodes every attribute of
-// every entry to an allocated value.
+// This package uses the tags and attributes of debug/dwarf, but not its decoder. That is not
+// meant for untrusted input, as its documentation says. It allocates as much as the counts in a
+// line table's header ask for, and running out of memory is not a panic that could be
+// recovered. One unit of an unknown version makes it refuse the whole file. And it allocates a
+// value for every attribute of every entry.
 package dwarfline

@@ -1,26 +1,29 @@
 package dwarfline
 
-import "debug/dwarf"
+import (
+	"debug/dwarf"
 
-// attrMIPSLinkageName is DW_AT_MIPS_linkage_name, of before DWARF 4.
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
+)
+
+// attrMIPSLinkageName is DW_AT_MIPS_linkage_name, used before DWARF 4.
 const attrMIPSLinkageName dwarf.Attr = 0x2007
 
 // noFile is a file number that no line table has.
 const noFile = 1<<31 - 1
 
-// entry is what is of use to us in a DW_TAG_subprogram or
-// DW_TAG_inlined_subroutine, unresolved. A value's form is 0 when absent.
+// entry has the attributes of a DW_TAG_subprogram or DW_TAG_inlined_subroutine that we need,
+// unresolved. The form of an absent value is 0.
 type entry struct {
 	low, high, ranges  value
 	entry              value // DW_AT_entry_pc
 	name, linkage      value
 	origin             value // DW_AT_abstract_origin, else DW_AT_specification
 	declLine           uint64
-	callFile, callLine uint64 // noFile and 0 when absent
+	callFile, callLine uint64 // noFile and 0 if absent
 }
 
-// readEntry reads the attributes that c stands at.
-func (u *unit) readEntry(c *cursor, a *abbrev) entry {
+func (u *unit) readEntry(c *bytecursor.Cursor, a *abbrev) entry {
 	e := entry{callFile: noFile}
 	for i := range a.attrs {
 		v := u.attr(c, &a.attrs[i])
@@ -54,10 +57,9 @@ func (u *unit) readEntry(c *cursor, a *abbrev) entry {
 	return e
 }
 
-// skipEntry steps over the attributes that c stands at.
-func (u *unit) skipEntry(c *cursor, a *abbrev) {
+func (u *unit) skipEntry(c *bytecursor.Cursor, a *abbrev) {
 	if a.size >= 0 {
-		c.skip(uint64(a.size))
+		c.Skip(uint64(a.size))
 		return
 	}
 	for i := range a.attrs {
@@ -65,9 +67,9 @@ func (u *unit) skipEntry(c *cursor, a *abbrev) {
 	}
 }
 
-// readSibling steps over the attributes that c stands at and returns the
-// offset of the entry behind the children, 0 when it is not told.
-func (u *unit) readSibling(c *cursor, a *abbrev) uint64 {
+// readSibling skips the attributes at c and returns the offset of the entry after the children,
+// or 0 if there is no such attribute.
+func (u *unit) readSibling(c *bytecursor.Cursor, a *abbrev) uint64 {
 	var sibling uint64
 	for i := range a.attrs {
 		v := u.attr(c, &a.attrs[i])
@@ -78,27 +80,27 @@ func (u *unit) readSibling(c *cursor, a *abbrev) uint64 {
 	return sibling
 }
 
-// maxOrigins is the most entries looked at for one name: an inlined copy, its
-// abstract instance, the member's declaration, and the same once more for
-// copies made by link-time optimization.
+// maxOrigins is the maximum number of entries visited for one name: an inlined copy, its
+// abstract instance, the member's declaration, and the same again for copies made by link-time
+// optimization.
 const maxOrigins = 16
 
-// describe returns the name and the line of the function whose entry is at
-// off, in this or (with link-time optimization) another unit: the linkage name
-// if there is one, else the name; "" when neither can be found.
+// describe returns the name and the line of the function whose entry is at off, in any unit.
+// The name is the linkage name if there is one, else the plain name, or "" if neither can be
+// found.
 func (x *Index) describe(off uint64) (name string, line int) {
 	for range maxOrigins {
 		d, ok := x.unitAt(off)
 		if !ok {
 			break
 		}
-		c := at(x.s.info[:d.unit.end], off, x.s.order)
-		a := d.abbrevs.get(c.uleb())
+		c := bytecursor.New(x.s.info[:d.unit.end], off, x.s.order)
+		a := d.abbrevs.get(c.ULEB())
 		if a == nil {
 			break
 		}
 		e := d.unit.readEntry(&c, a)
-		if c.err != nil {
+		if c.Err() != nil {
 			break
 		}
 		if line == 0 {

@@ -6,18 +6,18 @@ import (
 	"sort"
 )
 
-// segment says that the addresses from start to the next segment's start are
-// code of a function, -1 for none, and of no function inlined into it.
+// segment says which function has the addresses from start to the next segment's start: the
+// innermost inlined one. fn is -1 if there is none.
 type segment struct {
 	start uint64
 	fn    int32
 }
 
-// flatten turns nested ranges into segments, so that one binary search finds
-// the innermost function. Where ranges cross instead of nesting, the inner one
-// is cut at the end of the outer one.
+// flatten turns nested ranges into segments, so that one binary search finds the innermost
+// function. If ranges overlap without nesting, the inner one is cut at the end of the outer
+// one.
 func flatten(pieces []piece) []segment {
-	// A function's number is higher than that of the one it is inlined into.
+	// A function's index is higher than that of the function it is inlined into.
 	slices.SortFunc(pieces, func(a, b piece) int {
 		if a.low != b.low {
 			return cmp.Compare(a.low, b.low)
@@ -33,7 +33,7 @@ func flatten(pieces []piece) []segment {
 			segments = append(segments, segment{start, fn})
 		}
 	}
-	var open []piece // around the address reached, outermost first
+	var open []piece // ranges around the current address, outermost first
 	closeUntil := func(addr uint64) {
 		for n := len(open); n > 0 && open[n-1].high <= addr; n = len(open) {
 			fn := int32(-1)
@@ -56,7 +56,7 @@ func flatten(pieces []piece) []segment {
 	return slices.Clip(segments)
 }
 
-// find returns the innermost function that addr is in, -1 for none.
+// find returns the innermost function that contains addr, or -1.
 func (t *tree) find(addr uint64) int32 {
 	i := sort.Search(len(t.segments), func(i int) bool { return t.segments[i].start > addr })
 	if i == 0 {

@@ -1,6 +1,10 @@
 package dwarfline
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
+)
 
 // form is how an attribute's value is encoded (DWARF 5 section 7.5.6).
 type form uint16
@@ -55,23 +59,22 @@ const (
 	formGNUStrpAlt    form = 0x1f21
 )
 
-// encoding is what the size of a form depends on besides the form.
+// encoding has the properties of a unit that decide the sizes of forms.
 type encoding struct {
 	version    uint16
 	addrSize   uint8
 	offsetSize uint8
 }
 
-// value is an attribute's value as it is in the section: a number, whose
-// meaning is the form's, or the bytes of a string or block in place.
+// value is an attribute's value as it is in the section: a number, interpreted by form, or the
+// bytes of a string or block, not copied.
 type value struct {
 	form form
 	num  uint64
 	str  []byte
 }
 
-// fixed returns the number of bytes a value of form f takes, or -1 when each
-// value has its own length.
+// fixed returns the size in bytes of a value of form f, or -1 if the size varies.
 func (e encoding) fixed(f form) int {
 	switch f {
 	case formFlagPresent, formImplicitConst:
@@ -101,13 +104,13 @@ func (e encoding) fixed(f form) int {
 	return -1
 }
 
-// read reads the value of a form that is not formImplicitConst, whose value is
-// in the abbreviation.
-func (e encoding) read(c *cursor, f form) value {
+// read reads a value of form f. f must not be formImplicitConst, whose value is in the
+// abbreviation.
+func (e encoding) read(c *bytecursor.Cursor, f form) value {
 	if f == formIndirect {
-		f = form(c.uleb())
+		f = form(c.ULEB())
 		if f == formIndirect || f == formImplicitConst {
-			c.fail(fmt.Errorf("indirect form %#x", f))
+			c.Fail(fmt.Errorf("indirect form %#x", f))
 			return value{}
 		}
 	}
@@ -117,29 +120,29 @@ func (e encoding) read(c *cursor, f form) value {
 		case 0:
 			v.num = 1
 		case 16:
-			c.skip(16)
+			c.Skip(16)
 		default:
-			v.num = c.uint(n)
+			v.num = c.Uint(n)
 		}
 		return v
 	}
 	switch f {
 	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
-		v.num = c.uleb()
+		v.num = c.ULEB()
 	case formSdata:
-		v.num = uint64(c.sleb())
+		v.num = uint64(c.SLEB())
 	case formString:
-		v.str = c.cstring()
+		v.str = c.CString()
 	case formBlock1:
-		v.str = c.bytes(uint64(c.u8()))
+		v.str = c.Bytes(uint64(c.U8()))
 	case formBlock2:
-		v.str = c.bytes(uint64(c.u16()))
+		v.str = c.Bytes(uint64(c.U16()))
 	case formBlock4:
-		v.str = c.bytes(uint64(c.u32()))
+		v.str = c.Bytes(uint64(c.U32()))
 	case formBlock, formExprloc:
-		v.str = c.bytes(c.uleb())
+		v.str = c.Bytes(c.ULEB())
 	default:
-		c.fail(fmt.Errorf("unknown form %#x", uint16(f)))
+		c.Fail(fmt.Errorf("unknown form %#x", uint16(f)))
 	}
 	return v
 }

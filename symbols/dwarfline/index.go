@@ -10,41 +10,41 @@ import (
 
 // Line is a place in a source file.
 type Line struct {
-	// Function is the linkage name of the function, mangled as the compiler
-	// wrote it, else its name (C and Go have no other); "" when unknown.
+	// Function is the linkage name of the function, mangled as the compiler wrote it. If there
+	// is none (C, Go), it is the plain name; "" if unknown.
 	Function string
-	// File is the path of the source file as the compiler recorded it, made
-	// absolute with the directory of compilation where that is known; "" when
-	// unknown. It is not made clean: a/../b stays.
+	// File is the path of the source file as the compiler recorded it, or "" if unknown. A
+	// relative path is joined to the compilation directory if that is known. The path is not
+	// cleaned: a/../b stays.
 	File string
-	// Line is the line in File, counted from 1; 0 when unknown.
+	// Line is the line in File, counted from 1; 0 if unknown.
 	Line int
-	// StartLine is the line of the function's declaration, counted from 1, in
-	// the file that declares it; 0 when unknown.
+	// StartLine is the line of the function's declaration, counted from 1, in the file that
+	// declares it; 0 if unknown.
 	StartLine int
 }
 
-// Index finds the source lines of addresses of one file. It must not be used
-// by several goroutines at a time.
+// Index finds the source lines of addresses in one file. It may be used by one goroutine at a
+// time.
 type Index struct {
 	src   Source
 	s     *sections
 	read  bool  // whether the sections have been read
-	err   error // of that, kept
+	err   error // from reading the sections
 	units []unit
 	where locator
 	cache cache
 	spans []span // reused by readTree
 
-	signatures map[uint64]uint64 // offsets of the types of type units, nil until asked for
+	signatures map[uint64]uint64 // offsets of types by signature; nil until needed
 
-	splits   []split // those looked for last
+	splits   []split // the most recent ones
 	splitErr error   // see SplitErr
-	skeleton *root   // of an Index of a split unit
+	skeleton *root   // set in the Index of a split unit
 }
 
-// Open returns the Index of a file whose sections src has, in the byte order
-// of the file. It reads nothing yet: the first Lookup does.
+// Open returns the Index of a file with the debug sections of src. byteOrder is the file's.
+// Open reads nothing: the first Lookup does.
 func Open(src Source, byteOrder binary.ByteOrder) (*Index, error) {
 	if src == nil || byteOrder == nil {
 		return nil, errors.New("open DWARF index: no source of sections or no byte order")
@@ -56,7 +56,7 @@ func Open(src Source, byteOrder binary.ByteOrder) (*Index, error) {
 	}, nil
 }
 
-// load reads the sections and finds the units in them, once.
+// load reads the sections and their unit headers, once.
 func (x *Index) load() error {
 	if x.read {
 		return x.err
@@ -73,15 +73,14 @@ func (x *Index) load() error {
 	return nil
 }
 
-// Lookup returns where in the source the instruction at the virtual address
-// vaddr (as the file has it, not relocated) comes from: the innermost inlined
-// function first, the function that the code belongs to last. It returns nil
-// when the file says nothing about vaddr. For a return address, ask for the
-// byte before it.
+// Lookup returns the source positions of the instruction at the virtual address vaddr (as in
+// the file, not relocated). The innermost inlined function is first, and the function that
+// contains the code is last. It returns nil if the file does not describe vaddr. For a return
+// address, look up the byte before it.
 //
-// A damaged part of the file costs what it described: fewer levels, an empty
-// Function, line 0. An error means that sections could not be read, or that
-// nothing was found because a unit is damaged.
+// If a part of the file is damaged, only what it describes is missing: there are fewer levels,
+// an empty Function, or line 0. An error means that sections could not be read, or that nothing
+// was found because a unit is damaged.
 func (x *Index) Lookup(vaddr uint64) ([]Line, error) {
 	if err := x.load(); err != nil {
 		return nil, err
@@ -111,8 +110,8 @@ func (x *Index) Lookup(vaddr uint64) ([]Line, error) {
 	return nil, failed
 }
 
-// lines returns what unit i, whose data d is, knows about an address, or nil if it knows nothing.
-// The line table of a split unit is that of its skeleton.
+// lines returns the source positions of vaddr in unit i, whose data is d, or nil if there are
+// none. A split unit uses the line table of its skeleton.
 func (x *Index) lines(i int32, d *unitData, vaddr uint64) []Line {
 	file, line, ok := d.table.find(vaddr)
 	from, functions := x.functions(i, d)
@@ -132,26 +131,27 @@ func (x *Index) lines(i int32, d *unitData, vaddr uint64) []Line {
 	return out
 }
 
-// functions returns the data of the unit that has the functions of unit i, and the Index of that
-// unit: the unit itself, or the split unit that it is the skeleton of.
+// functions returns the data of the unit that has the functions of unit i, and that unit's
+// Index. That is unit i itself or, if it is a skeleton, its split unit.
 func (x *Index) functions(i int32, d *unitData) (*Index, *unitData) {
 	part, split, err := x.whole(i)
 	switch {
 	case err != nil && x.splitErr == nil:
 		x.splitErr = err
 	case err == nil && part != x:
-		if _ = part.complete(split); split.tree != nil { // of a damaged unit, what can be read
+		if _ = part.complete(split); split.tree != nil { // use the readable parts of a damaged unit
 			return part, split
 		}
 	}
 	return x, d
 }
 
-// SplitErr returns the first error of a Lookup that did not find a split unit (-gsplit-dwarf), so
-// that functions inlined there have no names. It is nil if there was none.
+// SplitErr returns the first error of a Lookup that could not read a split unit
+// (-gsplit-dwarf), so that the names of inlined functions are missing. It is nil if there was
+// none.
 func (x *Index) SplitErr() error { return x.splitErr }
 
-// function returns a function of a unit with its name looked up.
+// function returns function fn of a unit, after looking up its name.
 func (x *Index) function(d *unitData, fn int32) *function {
 	f := &d.tree.functions[fn]
 	if !f.known {
@@ -161,7 +161,7 @@ func (x *Index) function(d *unitData, fn int32) *function {
 	return f
 }
 
-// unitAt returns the data of the unit whose entries are around off.
+// unitAt returns the data of the unit that contains the entry at off.
 func (x *Index) unitAt(off uint64) (*unitData, bool) {
 	i := sort.Search(len(x.units), func(i int) bool { return x.units[i].start > off }) - 1
 	if i < 0 || off < x.units[i].entries || off >= x.units[i].end {

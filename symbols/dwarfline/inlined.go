@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"debug/dwarf"
 	"slices"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
-// maxInlined bounds the copies that Inlined returns.
 const maxInlined = 1 << 16
 
-// Inlined returns where the copies of functions are entered that the compiler inlined into others:
-// of the functions whose name, as in Line, matches. It reads the functions of all units, which takes
-// about a second for each 100 MB of debug information. Damaged units cost what they described.
+// Inlined returns the entry points of all inlined copies of the functions whose name, as in
+// Line, matches. It reads the functions of all units, which takes about a second for each 100
+// MB of debug information. Copies in damaged parts are missing.
 func (x *Index) Inlined(match func(name string) bool) ([]Place, error) {
 	if err := x.load(); err != nil {
 		return nil, err
@@ -22,15 +23,15 @@ func (x *Index) Inlined(match func(name string) bool) ([]Place, error) {
 		if err != nil || d == nil {
 			continue
 		}
-		t, _ := whole.readTree(d.unit, &d.root, d.abbrevs) // an error leaves what could be read
+		t, _ := whole.readTree(d.unit, &d.root, d.abbrevs) // on an error, use what could be read
 		wanted := map[uint64]bool{}                        // by the offset of the abstract instance
 		for fn := range t.functions {
 			f := &t.functions[fn]
 			if f.parent < 0 {
 				continue
 			}
-			c := at(whole.s.info[:d.unit.end], f.entry, whole.s.order)
-			a := d.abbrevs.get(c.uleb())
+			c := bytecursor.New(whole.s.info[:d.unit.end], f.entry, whole.s.order)
+			a := d.abbrevs.get(c.ULEB())
 			if a == nil {
 				continue
 			}

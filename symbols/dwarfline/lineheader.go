@@ -3,6 +3,8 @@ package dwarfline
 import (
 	"errors"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
 // Content types of DWARF 5 file and directory entries (section 6.2.4.1).
@@ -11,7 +13,7 @@ const (
 	contentDirectory = 2
 )
 
-// fileEntry is a file or directory of a line table, its name not read yet.
+// fileEntry is a file or directory of a line table, with its name unresolved.
 type fileEntry struct {
 	name value
 	dir  uint32
@@ -22,24 +24,24 @@ type lineTable struct {
 	encoding
 	dirs      []fileEntry
 	files     []fileEntry
-	paths     map[uint32]string // of files asked for
+	paths     map[uint32]string // of files looked up so far
 	rows      []row
 	sequences []sequence
-	wanted    *wantedLine // told of each row when somebody looks for a line
+	wanted    *wantedLine // receives each row if we search for a line
 }
 
-// lineProgram is the part of the header that the program needs.
+// lineProgram has the fields of the header that the program needs.
 type lineProgram struct {
 	minLength  uint64
 	lineBase   int64
 	lineRange  uint8
 	opcodeBase uint8
-	lengths    []byte // of the standard opcodes, from opcode 1 on
-	statement  bool   // whether rows begin as statements
+	lengths    []byte // of the standard opcodes, starting with opcode 1
+	statement  bool   // default of is_stmt
 }
 
-// readLines reads the header of the unit's line table and runs its program. It
-// returns a table, if an empty one, also with an error.
+// readLines reads the header of the unit's line table and runs its program. The table is never
+// nil; on an error it has the rows read before it.
 func (x *Index) readLines(u *unit, r *root) (*lineTable, error) {
 	t := &lineTable{encoding: u.encoding}
 	if !r.hasLine {
@@ -50,47 +52,47 @@ func (x *Index) readLines(u *unit, r *root) (*lineTable, error) {
 		return t, err
 	}
 	t.run(&c, &p)
-	if c.err != nil {
-		return t, fmt.Errorf("run line table at %#x: %w", r.line, c.err)
+	if c.Err() != nil {
+		return t, fmt.Errorf("run line table at %#x: %w", r.line, c.Err())
 	}
 	return t, nil
 }
 
-// readLineHeader reads the header of the unit's line table to t, and returns
-// its program.
-func (x *Index) readLineHeader(t *lineTable, r *root) (cursor, lineProgram, error) {
-	c := at(x.s.line, r.line, x.s.order)
-	length, size := c.unitLength()
-	if c.err == nil && length > c.left() {
-		c.fail(errShort)
+// readLineHeader reads the header of the unit's line table into t, and returns a cursor at its
+// program.
+func (x *Index) readLineHeader(t *lineTable, r *root) (bytecursor.Cursor, lineProgram, error) {
+	c := bytecursor.New(x.s.line, r.line, x.s.order)
+	length, size := unitLength(&c)
+	if c.Err() == nil && length > c.Left() {
+		c.Fail(bytecursor.ErrShort)
 	}
-	if c.err == nil {
-		c.data = c.data[:c.off+length]
+	if c.Err() == nil {
+		c.Limit(length)
 	}
 	t.offsetSize = uint8(size)
-	if t.version = c.u16(); c.err == nil && (t.version < 2 || t.version > 5) {
+	if t.version = c.U16(); c.Err() == nil && (t.version < 2 || t.version > 5) {
 		return c, lineProgram{}, fmt.Errorf("line table at %#x: unknown version %d", r.line, t.version)
 	}
 	if t.version == 5 {
-		t.addrSize = c.u8()
-		c.u8() // segment selector size
+		t.addrSize = c.U8()
+		c.U8() // segment selector size
 	}
-	header := c.uint(size)
-	if header > c.left() {
-		c.fail(errShort)
+	header := c.Uint(size)
+	if header > c.Left() {
+		c.Fail(bytecursor.ErrShort)
 	}
-	begin := c.off + header
-	p := lineProgram{minLength: uint64(c.u8())}
+	begin := c.Offset() + header
+	p := lineProgram{minLength: uint64(c.U8())}
 	if t.version >= 4 {
-		c.u8() // operations per instruction: 1 but on VLIW machines
+		c.U8() // operations per instruction: 1 except on VLIW machines
 	}
-	p.statement = c.u8() != 0
-	p.lineBase = int64(int8(c.u8()))
-	p.lineRange = c.u8()
-	p.opcodeBase = c.u8()
-	p.lengths = c.bytes(uint64(max(p.opcodeBase, 1) - 1))
-	if c.err == nil && p.lineRange == 0 {
-		c.fail(errors.New("line range of zero"))
+	p.statement = c.U8() != 0
+	p.lineBase = int64(int8(c.U8()))
+	p.lineRange = c.U8()
+	p.opcodeBase = c.U8()
+	p.lengths = c.Bytes(uint64(max(p.opcodeBase, 1) - 1))
+	if c.Err() == nil && p.lineRange == 0 {
+		c.Fail(errors.New("line range of zero"))
 	}
 	if t.version == 5 {
 		t.dirs = t.readEntries(&c)
@@ -98,19 +100,19 @@ func (x *Index) readLineHeader(t *lineTable, r *root) (cursor, lineProgram, erro
 	} else {
 		t.readNames(&c)
 	}
-	if c.err != nil {
-		return c, p, fmt.Errorf("read header of line table at %#x: %w", r.line, c.err)
+	if c.Err() != nil {
+		return c, p, fmt.Errorf("read header of line table at %#x: %w", r.line, c.Err())
 	}
-	c.off = begin
+	c.Seek(begin)
 	return c, p, nil
 }
 
-// readNames reads the directories and files of DWARF 2 to 4. Their numbers
-// begin at 1; directory 0 is the one of compilation.
-func (t *lineTable) readNames(c *cursor) {
+// readNames reads the directories and files of DWARF 2 to 4. Both are numbered from 1;
+// directory 0 is the compilation directory.
+func (t *lineTable) readNames(c *bytecursor.Cursor) {
 	t.dirs = make([]fileEntry, 1)
 	for {
-		name := c.cstring()
+		name := c.CString()
 		if len(name) == 0 {
 			break
 		}
@@ -118,7 +120,7 @@ func (t *lineTable) readNames(c *cursor) {
 	}
 	t.files = make([]fileEntry, 1) // no file has number 0
 	for {
-		name := c.cstring()
+		name := c.CString()
 		if len(name) == 0 {
 			break
 		}
@@ -126,28 +128,28 @@ func (t *lineTable) readNames(c *cursor) {
 	}
 }
 
-// addFile reads the numbers behind a file's name.
-func (t *lineTable) addFile(c *cursor, name []byte) {
-	f := fileEntry{name: value{form: formString, str: name}, dir: clip(c.uleb())}
-	c.uleb() // time of modification
-	c.uleb() // length
+// addFile reads the numbers after a file's name.
+func (t *lineTable) addFile(c *bytecursor.Cursor, name []byte) {
+	f := fileEntry{name: value{form: formString, str: name}, dir: clip(c.ULEB())}
+	c.ULEB() // time of modification
+	c.ULEB() // length
 	t.files = append(t.files, f)
 }
 
-// readEntries reads a list of directories or files of DWARF 5, the format of
-// its entries first.
-func (t *lineTable) readEntries(c *cursor) []fileEntry {
+// readEntries reads a list of directories or files of DWARF 5, which starts with the format of
+// its entries.
+func (t *lineTable) readEntries(c *bytecursor.Cursor) []fileEntry {
 	type column struct {
 		content uint64
 		form    form
 	}
 	var columns []column
-	for n := c.u8(); n > 0; n-- {
-		columns = append(columns, column{c.uleb(), form(min(c.uleb(), 0xffff))})
+	for n := c.U8(); n > 0; n-- {
+		columns = append(columns, column{c.ULEB(), form(min(c.ULEB(), 0xffff))})
 	}
 	var entries []fileEntry
-	for n := c.uleb(); n > 0 && c.err == nil; n-- {
-		before := c.off
+	for n := c.ULEB(); n > 0 && c.Err() == nil; n-- {
+		before := c.Offset()
 		var e fileEntry
 		for _, col := range columns {
 			switch v := t.read(c, col.form); col.content {
@@ -157,8 +159,8 @@ func (t *lineTable) readEntries(c *cursor) []fileEntry {
 				e.dir = clip(v.num)
 			}
 		}
-		if c.off == before {
-			c.fail(errors.New("file entry without content"))
+		if c.Offset() == before {
+			c.Fail(errors.New("file entry without content"))
 		}
 		entries = append(entries, e)
 	}

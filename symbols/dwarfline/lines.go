@@ -5,12 +5,14 @@ import (
 	"errors"
 	"slices"
 	"sort"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
-// maxRows is the most rows of one line table that are kept.
+// maxRows is the maximum number of rows kept per line table.
 const maxRows = 1 << 22
 
-// row says where the code from addr to the next row comes from.
+// row gives the source line of the code from addr to the next row.
 type row struct {
 	addr uint64
 	file uint32
@@ -40,13 +42,13 @@ const (
 )
 
 // run executes the line number program up to the end of c.
-func (t *lineTable) run(c *cursor, p *lineProgram) {
+func (t *lineTable) run(c *bytecursor.Cursor, p *lineProgram) {
 	initial := row{file: 1, line: 1}
 	now := initial
-	first := 0 // row of the sequence
+	first := 0 // first row of the sequence
 	statement := p.statement
-	for c.left() > 0 && c.err == nil {
-		op := c.u8()
+	for c.Left() > 0 && c.Err() == nil {
+		op := c.U8()
 		if op >= p.opcodeBase {
 			op -= p.opcodeBase
 			now.addr += uint64(op/p.lineRange) * p.minLength
@@ -58,17 +60,17 @@ func (t *lineTable) run(c *cursor, p *lineProgram) {
 		case opCopy:
 			t.emit(first, now, statement)
 		case opAdvancePC:
-			now.addr += c.uleb() * p.minLength
+			now.addr += c.ULEB() * p.minLength
 		case opAdvanceLine:
-			now.line += uint32(c.sleb())
+			now.line += uint32(c.SLEB())
 		case opSetFile:
-			now.file = clip(c.uleb())
+			now.file = clip(c.ULEB())
 		case opNegateStmt:
 			statement = !statement
 		case opConstAddPC:
 			now.addr += uint64((255-p.opcodeBase)/p.lineRange) * p.minLength
 		case opFixedAdvance:
-			now.addr += uint64(c.u16())
+			now.addr += uint64(c.U16())
 		case opExtended:
 			if !t.extended(c, &now) {
 				continue
@@ -78,20 +80,20 @@ func (t *lineTable) run(c *cursor, p *lineProgram) {
 			now, statement = initial, p.statement
 		default:
 			for n := p.lengths[op-1]; n > 0; n-- {
-				c.uleb()
+				c.ULEB()
 			}
 		}
 		if len(t.rows) > maxRows {
-			c.fail(errors.New("more rows than any real unit has"))
+			c.Fail(errors.New("more rows than any real unit has"))
 		}
 	}
 	t.rows = slices.Clip(t.rows[:first])
 	slices.SortStableFunc(t.sequences, func(a, b sequence) int { return cmp.Compare(a.low, b.low) })
 }
 
-// extended executes an extended opcode; true is the end of a sequence.
-func (t *lineTable) extended(c *cursor, now *row) bool {
-	arg := c.bytes(c.uleb())
+// extended executes an extended opcode. It returns true at the end of a sequence.
+func (t *lineTable) extended(c *bytecursor.Cursor, now *row) bool {
+	arg := c.Bytes(c.ULEB())
 	if len(arg) == 0 {
 		return false
 	}
@@ -99,19 +101,19 @@ func (t *lineTable) extended(c *cursor, now *row) bool {
 	case extEndSequence:
 		return true
 	case extSetAddress:
-		a := cursor{data: arg, off: 1, order: c.order}
-		now.addr = a.uint(len(arg) - 1)
+		a := bytecursor.New(arg, 1, c.Order())
+		now.addr = a.Uint(len(arg) - 1)
 	case extDefineFile:
-		a := cursor{data: arg, off: 1, order: c.order}
-		if name := a.cstring(); a.err == nil {
+		a := bytecursor.New(arg, 1, c.Order())
+		if name := a.CString(); a.Err() == nil {
 			t.addFile(&a, name)
 		}
 	}
 	return false
 }
 
-// emit adds a row to the sequence that begins at row first. Only what find can
-// tell apart is kept: the last row of an address, the first of equal lines.
+// emit adds a row to the sequence that starts at row first. It keeps only rows that find needs:
+// the last row of an address, and the first of equal lines.
 func (t *lineTable) emit(first int, r row, statement bool) {
 	if t.wanted != nil && statement {
 		t.wanted.row(r)
@@ -126,8 +128,8 @@ func (t *lineTable) emit(first int, r row, statement bool) {
 	}
 }
 
-// endSequence closes the sequence that begins at row first. Sequences that are
-// no code of the file are dropped.
+// endSequence closes the sequence that starts at row first. It drops sequences that the linker
+// removed from the file.
 func (t *lineTable) endSequence(first int, end uint64) {
 	rows := t.rows[first:]
 	if len(rows) == 0 {
@@ -148,7 +150,7 @@ func (t *lineTable) endSequence(first int, end uint64) {
 	t.sequences = append(t.sequences, sequence{s, int32(first), int32(len(t.rows))})
 }
 
-// find returns the file's number and the line of the code at addr.
+// find returns the file number and the line of the code at addr.
 func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	i := sort.Search(len(t.sequences), func(i int) bool { return t.sequences[i].low > addr }) - 1
 	for n := 0; i >= 0 && n < maxOverlaps; i, n = i-1, n+1 {

@@ -4,32 +4,32 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
-// placed is one range of addresses of a unit.
 type placed struct {
 	span
 	top  uint64 // the highest high of this and all ranges before
 	unit int32
 }
 
-// maxOverlaps is how many ranges around an address are looked at. Ranges of
-// units do not overlap, except where linkers fold equal functions.
+// maxOverlaps is the maximum number of ranges checked for an address. Ranges of units overlap
+// only if the linker has folded identical functions.
 const maxOverlaps = 64
 
-// locator finds the units whose code an address may be.
+// locator finds the units that may contain an address.
 type locator []placed
 
-// newLocator reads the root entry of every unit and nothing else of it.
-// .debug_aranges is asked only for units whose root does not tell (DWARF 2
-// could not list ranges): clang, rustc and Go do not write that section, gcc's
-// says nothing that the root does not say.
+// newLocator reads only the root entry of every unit. It uses .debug_aranges only for units
+// whose root has no addresses, since DWARF 2 could not list ranges there. clang, rustc and Go
+// do not write that section; gcc's adds nothing to the root entries.
 func (x *Index) newLocator() locator {
 	var l locator
 	var spans []span
 	untold := make(map[uint64]int32) // header offset to index in x.units
-	// Units may share abbreviations and range lists. These bounds keep a file
-	// in which all share a huge one from taking quadratic time.
+	// Units may share abbreviations and range lists. Without these limits, a file in which all
+	// units share a huge one would take quadratic time.
 	work := 16 * (len(x.s.info) + len(x.s.abbrev))
 	most := len(x.units) + len(x.s.ranges) + len(x.s.rngLists)
 	for i := range x.units {
@@ -63,31 +63,32 @@ func (x *Index) newLocator() locator {
 	return l
 }
 
-// fromAranges appends the ranges that .debug_aranges (DWARF 5 section 6.1.2)
-// has for the units in untold.
+// fromAranges appends the ranges in .debug_aranges (DWARF 5 section 6.1.2) of the units in
+// untold.
 func (x *Index) fromAranges(l locator, untold map[uint64]int32) locator {
-	for c := at(x.s.aranges, 0, x.s.order); c.left() > 0; {
-		start := c.off
-		length, size := c.unitLength()
-		if c.err != nil || length > c.left() {
+	for c := bytecursor.New(x.s.aranges, 0, x.s.order); c.Left() > 0; {
+		start := c.Offset()
+		length, size := unitLength(&c)
+		if c.Err() != nil || length > c.Left() {
 			break
 		}
-		set := at(c.data[:c.off+length], c.off, x.s.order)
-		c.skip(length)
-		set.u16() // version
-		unit, wanted := untold[set.uint(size)]
-		addrSize := uint64(set.u8())
-		if segment := set.u8(); !wanted || segment != 0 || addrSize == 0 || addrSize > 8 {
+		set := c
+		set.Limit(length)
+		c.Skip(length)
+		set.U16() // version
+		unit, wanted := untold[set.Uint(size)]
+		addrSize := uint64(set.U8())
+		if segment := set.U8(); !wanted || segment != 0 || addrSize == 0 || addrSize > 8 {
 			continue
 		}
-		// Tuples are aligned to their size, counted from the set's header.
-		if over := (set.off - start) % (2 * addrSize); over != 0 {
-			set.skip(2*addrSize - over)
+		// Tuples are aligned to their size, relative to the set's header.
+		if over := (set.Offset() - start) % (2 * addrSize); over != 0 {
+			set.Skip(2*addrSize - over)
 		}
 		for {
-			s := span{low: set.uint(int(addrSize))}
-			length := set.uint(int(addrSize))
-			if set.err != nil || s.low == 0 && length == 0 {
+			s := span{low: set.Uint(int(addrSize))}
+			length := set.Uint(int(addrSize))
+			if set.Err() != nil || s.low == 0 && length == 0 {
 				break
 			}
 			if s.high = s.low + length; s.real() {
@@ -98,8 +99,8 @@ func (x *Index) fromAranges(l locator, untold map[uint64]int32) locator {
 	return l
 }
 
-// find calls try with each unit that claims addr, the one whose range begins
-// nearest first, until try returns true.
+// find calls try with each unit that has a range around addr until try returns true. The range
+// that starts closest to addr is tried first.
 func (l locator) find(addr uint64, try func(unit int32) bool) {
 	i := sort.Search(len(l), func(i int) bool { return l[i].low > addr }) - 1
 	for n := 0; i >= 0 && n < maxOverlaps && l[i].top > addr; i, n = i-1, n+1 {

@@ -3,15 +3,16 @@ package dwarfline
 import (
 	"debug/dwarf"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
-// maxLocations is how many entries of one location list are read.
+// maxLocations is the maximum number of entries read from one location list.
 const maxLocations = 1 << 16
 
-// Location returns the expression that an attribute (DW_AT_location,
-// DW_AT_frame_base) has at the virtual address vaddr (DWARF 5 section 2.6), and
-// whether it is one for all of the entry's code. It returns nil when there is
-// none for that address.
+// Location returns the expression of an attribute (DW_AT_location, DW_AT_frame_base) at the
+// virtual address vaddr (DWARF 5 section 2.6). everywhere is true if it holds for all of the
+// entry's code. expr is nil if there is none for that address.
 func (e DIE) Location(attr dwarf.Attr, vaddr uint64) (expr []byte, everywhere bool, err error) {
 	if expr, ok := e.Expr(attr); ok {
 		return expr, true, nil
@@ -32,10 +33,10 @@ func (e DIE) Location(attr dwarf.Attr, vaddr uint64) (expr []byte, everywhere bo
 	off := v.num
 	if v.form == formLoclistx {
 		base := e.d.root.locBase
-		c := at(e.x.s.locLists, tableOffset(base, off, e.d.unit.offsetSize), e.x.s.order)
-		off = base + c.uint(int(e.d.unit.offsetSize))
-		if c.err != nil {
-			return nil, false, fmt.Errorf("read .debug_loclists: %w", c.err)
+		c := bytecursor.New(e.x.s.locLists, tableOffset(base, off, e.d.unit.offsetSize), e.x.s.order)
+		off = base + c.Uint(int(e.d.unit.offsetSize))
+		if c.Err() != nil {
+			return nil, false, fmt.Errorf("read .debug_loclists: %w", c.Err())
 		}
 	}
 	return e.x.locationOf5(e.d, off, vaddr), false, nil
@@ -56,70 +57,69 @@ func (x *Index) readLocations() error {
 	return nil
 }
 
-// locationBefore5 looks an address up in a list in .debug_loc (DWARF 4 section
-// 2.6.2).
+// locationBefore5 searches a list in .debug_loc for an address (DWARF 4 section 2.6.2).
 func (x *Index) locationBefore5(d *unitData, off, vaddr uint64) []byte {
 	base, size := d.root.low, int(d.unit.addrSize)
 	newBase := ^uint64(0) >> (64 - 8*uint(size))
-	c := at(x.s.loc, off, x.s.order)
+	c := bytecursor.New(x.s.loc, off, x.s.order)
 	for range maxLocations {
-		low, high := c.uint(size), c.uint(size)
+		low, high := c.Uint(size), c.Uint(size)
 		switch {
-		case c.err != nil, low == 0 && high == 0:
+		case c.Err() != nil, low == 0 && high == 0:
 			return nil
 		case low == newBase:
 			base = high
 			continue
 		}
-		expr := c.bytes(uint64(c.u16()))
-		if c.err == nil && base+low <= vaddr && vaddr < base+high {
+		expr := c.Bytes(uint64(c.U16()))
+		if c.Err() == nil && base+low <= vaddr && vaddr < base+high {
 			return expr
 		}
 	}
 	return nil
 }
 
-// locationOf5 looks an address up in a list in .debug_loclists (DWARF 5 section
-// 7.7.3). The default location, of a list that has one, comes last.
+// locationOf5 searches a list in .debug_loclists for an address (DWARF 5 section 7.7.3). If a
+// list has a default location, it is the last entry.
 func (x *Index) locationOf5(d *unitData, off, vaddr uint64) []byte {
 	u, r := d.unit, &d.root
 	base, size := r.low, int(u.addrSize)
-	c := at(x.s.locLists, off, x.s.order)
+	c := bytecursor.New(x.s.locLists, off, x.s.order)
 	for range maxLocations {
 		var low, high uint64
-		switch c.u8() {
+		switch c.U8() {
 		case 1: // DW_LLE_base_addressx
-			base, _ = x.addressAt(u, r, c.uleb())
+			base, _ = x.addressAt(u, r, c.ULEB())
 			continue
 		case 2: // DW_LLE_startx_endx
-			low, _ = x.addressAt(u, r, c.uleb())
-			high, _ = x.addressAt(u, r, c.uleb())
+			low, _ = x.addressAt(u, r, c.ULEB())
+			high, _ = x.addressAt(u, r, c.ULEB())
 		case 3: // DW_LLE_startx_length
-			low, _ = x.addressAt(u, r, c.uleb())
-			high = low + c.uleb()
+			low, _ = x.addressAt(u, r, c.ULEB())
+			high = low + c.ULEB()
 		case 4: // DW_LLE_offset_pair
-			low = base + c.uleb()
-			high = base + c.uleb()
+			low = base + c.ULEB()
+			high = base + c.ULEB()
 		case 5: // DW_LLE_default_location
 			low, high = 0, ^uint64(0)
 		case 6: // DW_LLE_base_address
-			base = c.uint(size)
+			base = c.Uint(size)
 			continue
 		case 7: // DW_LLE_start_end
-			low = c.uint(size)
-			high = c.uint(size)
+			low = c.Uint(size)
+			high = c.Uint(size)
 		case 8: // DW_LLE_start_length
-			low = c.uint(size)
-			high = low + c.uleb()
+			low = c.Uint(size)
+			high = low + c.ULEB()
 		case 9: // DW_LLE_GNU_view_pair
-			c.uleb()
-			c.uleb()
+			c.ULEB()
+			c.ULEB()
 			continue
 		default: // DW_LLE_end_of_list, or not a location list
 			return nil
 		}
-		expr := c.bytes(c.uleb())
-		if c.err != nil {
+		expr := c.Bytes(c.ULEB())
+		if c.Err() != nil {
 			return nil
 		}
 		if low <= vaddr && vaddr < high {

@@ -2,8 +2,8 @@ package dwarfline
 
 import "strings"
 
-// path returns the path of a file of the unit's line table, "" for one that
-// the table does not have.
+// path returns the path of a file in the unit's line table, or "" if the table does not have
+// it.
 func (x *Index) path(d *unitData, file uint32) string {
 	t := d.table
 	if p, ok := t.paths[file]; ok {
@@ -21,9 +21,9 @@ func (x *Index) path(d *unitData, file uint32) string {
 	return p
 }
 
-// fileNameBytes returns the name of a file as the table has it, in place.
+// fileNameBytes returns the name of a file as the table has it, not copied.
 func (x *Index) fileNameBytes(d *unitData, f *fileEntry) []byte {
-	// The table may have another size of offsets than its unit.
+	// The offset size of the table may differ from that of its unit.
 	u := *d.unit
 	u.offsetSize = d.table.offsetSize
 	return x.textBytes(&u, &d.root, f.name)
@@ -41,8 +41,8 @@ func (x *Index) fileName(d *unitData, f *fileEntry) string {
 	return join(d.root.dir, join(dir, name))
 }
 
-// join puts dir before a path that is not absolute. It does not clean the
-// result: with symbolic links a/../b is not b.
+// join puts dir before a relative path. It does not clean the result: with symbolic links,
+// a/../b is not b.
 func join(dir, path string) string {
 	if dir == "" || strings.HasPrefix(path, "/") {
 		return path

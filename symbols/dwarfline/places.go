@@ -6,37 +6,38 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
-// Bounds of Places.
+// Limits of Places.
 const (
 	maxStatements = 1 << 20 // rows of the wanted line
 	maxMatched    = 64      // paths in Statements.Files
 )
 
-// Place is an instruction that a line of source begins with.
+// Place is the first instruction of a source line.
 type Place struct {
 	Addr     uint64 // virtual
-	Function string // as in Line: of the inlined copy, if Addr is in one
+	Function string // as in Line: the inlined function, if Addr is in a copy of one
 	File     string // as in Line
 	Line     int
 }
 
-// Statements is what Places found.
+// Statements is the result of Places.
 type Statements struct {
 	Places []Place  // sorted by Addr
-	Files  []string // paths of source files that were meant, 64 at most
-	Next   int      // the first line behind the wanted one that has code, 0 when none has
+	Files  []string // paths of the matching source files, at most 64
+	Next   int      // the first line after the wanted one that has code, or 0
 }
 
-// Places returns the instructions that begin a line of a source file, where the
-// compiler recommends to stop (is_stmt, DWARF 5 section 6.2.2): for each
-// function, and each inlined copy of one, the first, counted from where that is
-// entered. file is the path of the source or the end of one, whole names of
-// folders; files that share it are all meant.
+// Places returns the instructions at which a source line starts and where the compiler
+// recommends a breakpoint (is_stmt, DWARF 5 section 6.2.2). For each function, and each inlined
+// copy of one, it returns the first one from the entry point on. file is the path of the source
+// file or the end of one, in whole path elements; all matching files are searched.
 //
-// The first call for a file decodes the line tables of all units that have it.
-// Damaged units cost what they described.
+// The first call for a file decodes the line tables of all units that have it. Lines in damaged
+// units are missing.
 func (x *Index) Places(file string, line int) (Statements, error) {
 	var s Statements
 	if err := x.load(); err != nil {
@@ -47,7 +48,7 @@ func (x *Index) Places(file string, line int) (Statements, error) {
 	}
 	w := &wantedLine{line: uint32(min(max(line, 0), noFile))}
 	file = path.Clean(file)
-	seen := map[uint64]bool{} // line tables; type units share that of their unit
+	seen := map[uint64]bool{} // line tables; type units share the table of their unit
 	for i := range x.units {
 		u := &x.units[i]
 		r, _, err := x.readRoot(u)
@@ -70,7 +71,7 @@ func (x *Index) Places(file string, line int) (Statements, error) {
 	return s, nil
 }
 
-// searchTable has w told of the rows of a unit's line table if that has the file.
+// searchTable passes the rows of a unit's line table to w if the table has the file.
 func (x *Index) searchTable(u *unit, r *root, file string, w *wantedLine) {
 	t := &lineTable{encoding: u.encoding}
 	c, p, err := x.readLineHeader(t, r)
@@ -99,22 +100,22 @@ func (x *Index) searchTable(u *unit, r *root, file string, w *wantedLine) {
 	}
 }
 
-// SamePath reports whether a path that a compiler recorded is that of the source
-// file that a user named, by all of an absolute path or the end of another.
+// SamePath reports whether the path that a compiler recorded matches the file that a user
+// named. An absolute path must be equal; a relative one must be the end of recorded.
 func SamePath(recorded, named string) bool {
 	recorded, named = path.Clean(recorded), path.Clean(named)
 	return recorded == named || !path.IsAbs(named) && strings.HasSuffix(recorded, "/"+named)
 }
 
-// wantedLine collects the rows of one line of some files.
+// wantedLine collects the rows of one line of the matching files.
 type wantedLine struct {
 	line    uint32
-	files   map[uint32]string // the numbers that the files have in the current table
-	pending []statement       // of the sequence that has not ended
-	later   uint32            // the next line with code in it, 0 for none
+	files   map[uint32]string // numbers and paths of the files in the current table
+	pending []statement       // of the current sequence
+	later   uint32            // the next line with code in the current sequence, or 0
 
 	found []statement
-	next  uint32 // the next line with code, 0 for none
+	next  uint32 // the next line with code, or 0
 }
 
 // statement is a row of the wanted line.
@@ -127,7 +128,7 @@ type statement struct {
 func (w *wantedLine) row(r row) {
 	file, ok := w.files[r.file]
 	switch {
-	case !ok || r.line < w.line || r.line == 0: // 0 is no line
+	case !ok || r.line < w.line || r.line == 0: // line 0 means no line
 	case r.line > w.line:
 		w.later = nearer(w.later, r.line)
 	case len(w.found)+len(w.pending) < maxStatements:
@@ -135,7 +136,7 @@ func (w *wantedLine) row(r row) {
 	}
 }
 
-// endSequence keeps what the sequence had if it is code of the linked file.
+// endSequence keeps the pending rows if the sequence is code of the linked file.
 func (w *wantedLine) endSequence(real bool) {
 	if real {
 		w.found = append(w.found, w.pending...)
@@ -144,7 +145,7 @@ func (w *wantedLine) endSequence(real bool) {
 	w.pending, w.later = w.pending[:0], 0
 }
 
-// nearer is the smaller line of two, of which 0 is none.
+// nearer returns the smaller of two lines; 0 means none.
 func nearer(x, y uint32) uint32 {
 	if x == 0 || y == 0 {
 		return max(x, y)
@@ -152,12 +153,12 @@ func nearer(x, y uint32) uint32 {
 	return min(x, y)
 }
 
-// firsts chooses the first statement of each function and inlined copy. Cold
-// parts of a function may lie before its entry, and come last all the same.
+// firsts chooses the first statement of each function and inlined copy. A cold part may be at
+// lower addresses than the function's entry; it still counts as last.
 func (x *Index) firsts(found []statement) []Place {
 	type copyOf struct {
 		unit, fn int32
-		addr     uint64 // where the code is in no function
+		addr     uint64 // if the code is in no function
 	}
 	type first struct {
 		Place
@@ -172,14 +173,14 @@ func (x *Index) firsts(found []statement) []Place {
 			if err != nil {
 				return false
 			}
-			x.complete(d) // an error leaves what could be read
+			x.complete(d) // on an error, use what could be read
 			fn := d.tree.find(s.addr)
 			if fn < 0 {
 				return false
 			}
 			f := x.function(d, fn)
 			for f.parent >= 0 && f.callLine == s.line {
-				// It is the call that is meant, not what was inlined for it.
+				// The line means the call, not the code that was inlined for it.
 				fn = f.parent
 				f = x.function(d, fn)
 			}
@@ -200,10 +201,10 @@ func (x *Index) firsts(found []statement) []Place {
 	return slices.CompactFunc(places, func(a, b Place) bool { return a.Addr == b.Addr })
 }
 
-// entryOf returns where a function, or an inlined copy, is entered.
+// entryOf returns the entry address of a function or an inlined copy.
 func (x *Index) entryOf(d *unitData, f *function) uint64 {
-	c := at(x.s.info[:d.unit.end], f.entry, x.s.order)
-	a := d.abbrevs.get(c.uleb())
+	c := bytecursor.New(x.s.info[:d.unit.end], f.entry, x.s.order)
+	a := d.abbrevs.get(c.ULEB())
 	if a == nil {
 		return 0
 	}
@@ -213,9 +214,9 @@ func (x *Index) entryOf(d *unitData, f *function) uint64 {
 		return addr
 	}
 	if low < high {
-		return low + e.entry.num // which is an offset in DWARF 5, or absent
+		return low + e.entry.num // an offset in DWARF 5, or absent
 	}
-	const most = 2 // the first may be the base of the others
+	const most = 2 // the first may be the base address of the others
 	if spans := x.rangeList(nil, d.unit, &d.root, e.ranges, most); len(spans) > 0 {
 		return spans[0].low
 	}

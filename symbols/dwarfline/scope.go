@@ -2,10 +2,10 @@ package dwarfline
 
 import "debug/dwarf"
 
-// Scope returns the entries of the innermost function, or inlined copy of one, whose code
-// is at the virtual address vaddr, and of the function that this code is part of, which is
-// the same where nothing is inlined. It is false when the file says nothing about the
-// address. The bounds are those of Subprogram.
+// Scope returns the entry of the innermost function, or inlined copy of one, at the virtual
+// address vaddr (inner), and of the function that contains this code (outer). Both are the same
+// if nothing is inlined there. ok is false if the file does not describe the address. The
+// limits are those of Subprogram.
 func (x *Index) Scope(vaddr uint64) (inner, outer DIE, ok bool, err error) {
 	if err := x.load(); err != nil {
 		return DIE{}, DIE{}, false, err
@@ -41,11 +41,11 @@ func (x *Index) Scope(vaddr uint64) (inner, outer DIE, ok bool, err error) {
 	return inner, outer, ok, err
 }
 
-// maxScopeRanges is how many ranges of one entry are looked at.
+// maxScopeRanges is the maximum number of ranges checked for one entry.
 const maxScopeRanges = 1 << 12
 
-// Contains reports whether code of the entry, a function or a block, is at the virtual
-// address vaddr.
+// Contains reports whether the entry, a function or a block, has code at the virtual address
+// vaddr.
 func (e DIE) Contains(vaddr uint64) bool {
 	if e.a == nil {
 		return false
@@ -62,7 +62,8 @@ func (e DIE) Contains(vaddr uint64) bool {
 	return low <= vaddr && vaddr < high
 }
 
-// Entry is the address of the entry's first instruction (DW_AT_low_pc, DW_AT_entry_pc).
+// Entry returns the address of the entry's first instruction (DW_AT_entry_pc, else
+// DW_AT_low_pc).
 func (e DIE) Entry() (uint64, bool) {
 	if e.a == nil {
 		return 0, false
@@ -75,7 +76,7 @@ func (e DIE) Entry() (uint64, bool) {
 	return e.x.address(e.d.unit, &e.d.root, e.value(dwarf.AttrLowpc))
 }
 
-// Address reads an address of .debug_addr by its index (DW_OP_addrx).
+// Address returns the address with the given index in .debug_addr (DW_OP_addrx).
 func (e DIE) Address(index uint64) (uint64, bool) {
 	if e.a == nil {
 		return 0, false
@@ -83,7 +84,7 @@ func (e DIE) Address(index uint64) (uint64, bool) {
 	return e.x.addressAt(e.d.unit, &e.d.root, index)
 }
 
-// Unit is the entry of the unit that e is in.
+// Unit returns the entry of the unit that contains e.
 func (e DIE) Unit() DIE {
 	if e.a == nil {
 		return DIE{}

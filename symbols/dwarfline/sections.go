@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Source hands out the debug sections of one file.
+// Source provides the debug sections of one file.
 type Source interface {
-	// SectionData returns the uncompressed bytes of the section called name
-	// (".debug_info" and so on, never a ".zdebug" name); nil and no error when
-	// the file has none. The Index keeps the slice and never writes to it.
+	// SectionData returns the uncompressed bytes of the section called name (".debug_info" and
+	// so on, never a ".zdebug" name). It returns nil and no error if the file has none. The
+	// Index keeps the slice and never writes to it.
 	SectionData(name string) ([]byte, error)
 }
 
@@ -26,7 +26,7 @@ type sections struct {
 	ranges     []byte // DWARF 2 to 4
 	rngLists   []byte // DWARF 5
 	aranges    []byte
-	loc        []byte // DWARF 2 to 4; read with locLists when somebody asks
+	loc        []byte // DWARF 2 to 4; read together with locLists on first use
 	locLists   []byte // DWARF 5
 }
 

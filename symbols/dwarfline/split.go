@@ -5,22 +5,24 @@ import (
 	"debug/dwarf"
 	"errors"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
-// A Splitter is a Source that also finds split units: what compilers put into files of their
-// own (-gsplit-dwarf), of which the file itself has skeletons (DWARF 5 section 3.1.3).
+// A Splitter is a Source that also finds split units. With -gsplit-dwarf, compilers put units
+// into separate files and leave only skeletons in the file itself (DWARF 5 section 3.1.3).
 type Splitter interface {
 	Source
-	// Split returns the sections that have the unit of a skeleton. They are asked for
-	// without the .dwo behind their names.
+	// Split returns the sections that contain the unit of a skeleton. The Index asks for
+	// section names without the .dwo suffix.
 	Split(Skeleton) (Source, error)
 }
 
-// A Skeleton says which split unit it stands for.
+// A Skeleton identifies a split unit.
 type Skeleton struct {
-	Name string // of the unit's file, relative to Dir or absolute
-	Dir  string // of compilation
-	ID   uint64 // that the split unit has, too
+	Name string // path of the unit's file, relative to Dir or absolute
+	Dir  string // compilation directory
+	ID   uint64 // same as in the split unit
 }
 
 // Attributes of skeletons before DWARF 5.
@@ -30,20 +32,20 @@ const (
 	attrGNURangesBase dwarf.Attr = 0x2132
 )
 
-// maxSplits is how many split units are kept: a profile has code of many, and the search for a type
-// may go through thousands.
+// maxSplits is the number of split units kept: a profile has code of many units, and the search
+// for a type may go through thousands.
 const maxSplits = 32
 
-// split is what became of a skeleton.
+// split is the result of opening a skeleton's unit.
 type split struct {
 	skeleton int32
-	part     *Index // of the split unit's file
-	unit     int32  // its number there
+	part     *Index // Index of the split unit's file
+	unit     int32  // the unit's index there
 	err      error
 }
 
-// whole returns unit i, and for a skeleton the unit that it stands for, with the Index that has it.
-// With an error the skeleton is all there is.
+// whole returns unit i, or its split unit if it is a skeleton, and the Index that has it. With
+// an error, it returns the skeleton.
 func (x *Index) whole(i int32) (*Index, *unitData, error) {
 	d, err := x.data(i)
 	if err != nil || x.skeleton != nil || d.root.splitName.form == 0 {
@@ -72,7 +74,7 @@ func (x *Index) whole(i int32) (*Index, *unitData, error) {
 	return s.part, of, nil
 }
 
-// openSplit returns an Index of the file that has the unit of a skeleton, and the unit's number there.
+// openSplit returns an Index of the file with the skeleton's unit, and the unit's index there.
 func (x *Index) openSplit(d *unitData) (*Index, int32, error) {
 	skeleton := Skeleton{Name: x.text(d.unit, &d.root, d.root.splitName), Dir: d.root.dir, ID: d.root.splitID}
 	if d.unit.version >= 5 {
@@ -90,7 +92,7 @@ func (x *Index) openSplit(d *unitData) (*Index, int32, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("debug information in %s: %w", skeleton.Name, err)
 	}
-	s.addr, s.ranges = x.s.addr, x.s.ranges // which only the linker knows
+	s.addr, s.ranges = x.s.addr, x.s.ranges // these are only in the linked file
 	part := &Index{
 		src: from, s: s, read: true, units: readUnits(s), skeleton: &d.root,
 		cache: cache{units: make(map[int32]*list.Element), limit: cacheBytes},
@@ -112,14 +114,14 @@ func (x *Index) openSplit(d *unitData) (*Index, int32, error) {
 			return part, int32(i), nil
 		}
 		if u.version < 5 {
-			break // a file has one of them
+			break // a file has one of these sections
 		}
 	}
 	return nil, 0, fmt.Errorf("debug information in %s belongs to another build", skeleton.Name)
 }
 
-// join gives the root of a split unit what only its skeleton tells, and the bases that it does
-// not tell: behind the headers of its sections (DWARF 5 section 7.26 to 7.29).
+// join completes the root of a split unit with the values that only its skeleton has. Bases
+// that are not given start after the headers of their sections (DWARF 5 section 7.26 to 7.29).
 func (r *root) join(skeleton *root, u *unit) {
 	r.addrBase = skeleton.addrBase
 	if u.version < 5 {
@@ -134,32 +136,32 @@ func (r *root) join(skeleton *root, u *unit) {
 	r.rangesBase, r.locBase = length+8, length+8
 }
 
-// locationOfGNU looks an address up in a list in .debug_loc.dwo, which compilers split off before
-// DWARF 5 (https://gcc.gnu.org/wiki/DebugFission).
+// locationOfGNU searches a list in .debug_loc.dwo for an address, the form of split files
+// before DWARF 5 (https://gcc.gnu.org/wiki/DebugFission).
 func (x *Index) locationOfGNU(d *unitData, off, vaddr uint64) []byte {
 	u, r := d.unit, &d.root
 	base := r.low
-	c := at(x.s.loc, off, x.s.order)
+	c := bytecursor.New(x.s.loc, off, x.s.order)
 	for range maxLocations {
 		var low, high uint64
-		switch c.u8() {
+		switch c.U8() {
 		case 1: // base address
-			base, _ = x.addressAt(u, r, c.uleb())
+			base, _ = x.addressAt(u, r, c.ULEB())
 			continue
 		case 2: // start and end
-			low, _ = x.addressAt(u, r, c.uleb())
-			high, _ = x.addressAt(u, r, c.uleb())
+			low, _ = x.addressAt(u, r, c.ULEB())
+			high, _ = x.addressAt(u, r, c.ULEB())
 		case 3: // start and length
-			low, _ = x.addressAt(u, r, c.uleb())
-			high = low + c.uint(4)
+			low, _ = x.addressAt(u, r, c.ULEB())
+			high = low + c.Uint(4)
 		case 4: // offsets
-			low = base + c.uint(4)
-			high = base + c.uint(4)
+			low = base + c.Uint(4)
+			high = base + c.Uint(4)
 		default:
 			return nil
 		}
-		expr := c.bytes(uint64(c.u16()))
-		if c.err != nil {
+		expr := c.Bytes(uint64(c.U16()))
+		if c.Err() != nil {
 			return nil
 		}
 		if low <= vaddr && vaddr < high {

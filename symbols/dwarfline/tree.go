@@ -3,40 +3,42 @@ package dwarfline
 import (
 	"debug/dwarf"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
-// Bounds on what one unit may hold.
+// Limits of one unit.
 const (
 	maxInlines = 256     // depth of a chain of inlined calls
 	maxSpans   = 1 << 22 // ranges of all functions
 )
 
-// function is a subprogram or one inlined copy of a subprogram.
+// function is a subprogram or an inlined copy of one.
 type function struct {
 	entry    uint64 // offset in .debug_info
-	parent   int32  // index of the function it is inlined into, -1 for none
+	parent   int32  // index of the function it is inlined into, or -1
 	depth    int32  // number of parents
-	callFile uint32 // where it is inlined into the parent
+	callFile uint32 // the call that was inlined
 	callLine uint32
-	known    bool // name and line have been looked up
+	known    bool // whether name and line have been looked up
 	line     int
 	name     string
 }
 
-// tree is the functions of one unit and which of them each address is in.
+// tree has the functions of one unit, and the addresses of each.
 type tree struct {
 	functions []function
 	segments  []segment
 }
 
-// piece is a range of a function.
+// piece is one address range of a function.
 type piece struct {
 	span
 	fn int32
 }
 
-// readTree reads all entries of u (DWARF 5 section 3.3). On an error it
-// returns what it had read before it.
+// readTree reads all entries of u (DWARF 5 section 3.3). On an error it also returns what it
+// has read so far.
 func (x *Index) readTree(u *unit, r *root, abbrevs *abbrevTable) (*tree, error) {
 	t := &tree{}
 	var (
@@ -46,10 +48,10 @@ func (x *Index) readTree(u *unit, r *root, abbrevs *abbrevTable) (*tree, error) 
 		err     error
 	)
 	limit := min(maxSpans, int(u.end-u.start)+len(x.s.ranges)+len(x.s.rngLists))
-	c := at(x.s.info[:u.end], u.entries, x.s.order)
-	for c.left() > 0 {
-		entry := c.off
-		code := c.uleb()
+	c := bytecursor.New(x.s.info[:u.end], u.entries, x.s.order)
+	for c.Left() > 0 {
+		entry := c.Offset()
+		code := c.ULEB()
 		if code == 0 {
 			if len(parents) == 0 {
 				break
@@ -92,22 +94,22 @@ func (x *Index) readTree(u *unit, r *root, abbrevs *abbrevTable) (*tree, error) 
 		}
 		switch {
 		case !a.children:
-		case sibling > c.off && sibling <= u.end:
-			c.off = sibling
+		case sibling > c.Offset() && sibling <= u.end:
+			c.Seek(sibling)
 		default:
 			parents = append(parents, around)
 			around = inside
 		}
 	}
-	if c.err != nil {
-		err = fmt.Errorf("read entries of unit at %#x: %w", u.start, c.err)
+	if c.Err() != nil {
+		err = fmt.Errorf("read entries of unit at %#x: %w", u.start, c.Err())
 	}
 	t.segments = flatten(pieces)
 	return t, err
 }
 
-// add appends a function and returns its index. A chain that is too deep goes
-// on from its last good level.
+// add appends a function and returns its index. If the chain is too deep, the function replaces
+// the deepest allowed level.
 func (t *tree) add(entry uint64, parent int32, e *entry) int32 {
 	f := function{entry: entry, parent: parent, callFile: clip(e.callFile), callLine: clip(e.callLine)}
 	if parent >= 0 {

@@ -7,38 +7,6 @@ import (
 	"testing"
 )
 
-func TestCursorReadsNumbers(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		order binary.ByteOrder
-		data  string
-		read  func(c *cursor) uint64
-		want  uint64
-		fails bool
-	}{
-		{"unsigned LEB128 of one byte", binary.LittleEndian, "\x7f", (*cursor).uleb, 127, false},
-		{"unsigned LEB128 of two bytes", binary.LittleEndian, "\x80\x01", (*cursor).uleb, 128, false},
-		{"unsigned LEB128 padded beyond 64 bits", binary.LittleEndian, "\x81\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", (*cursor).uleb, 1, false},
-		{"unsigned LEB128 without an end", binary.LittleEndian, "\x80\x80", (*cursor).uleb, 0, true},
-		{"signed LEB128", binary.LittleEndian, "\x80\x7f", func(c *cursor) uint64 { return uint64(c.sleb()) }, ^uint64(127), false},
-		{"three bytes, little end first", binary.LittleEndian, "\x01\x02\x03", func(c *cursor) uint64 { return c.uint(3) }, 0x030201, false},
-		{"three bytes, big end first", binary.BigEndian, "\x01\x02\x03", func(c *cursor) uint64 { return c.uint(3) }, 0x010203, false},
-		{"too few bytes", binary.LittleEndian, "\x01\x02\x03", func(c *cursor) uint64 { return c.uint(4) }, 0, true},
-		{"a size that no integer has", binary.LittleEndian, "\x01\x02\x03\x04\x05", func(c *cursor) uint64 { return c.uint(5) }, 0, true},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			c := at([]byte(test.data), 0, test.order)
-			got := test.read(&c)
-			if got != test.want || (c.err != nil) != test.fails {
-				t.Errorf("got %#x, error %v", got, c.err)
-			}
-			if c.left() != 0 {
-				t.Errorf("%d bytes left", c.left())
-			}
-		})
-	}
-}
-
 func TestFlattenFindsTheInnermostFunction(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -1,8 +1,8 @@
 package dwarfline
 
-// Units calls yield with the root entries of the compilation units until it returns false: first those
-// that have code at vaddr. In place of a skeleton it passes the split unit. The entries that are reached
-// from all of them together are bounded.
+// Units calls yield with the root entry of each compilation unit until yield returns false.
+// Units with code at vaddr come first. For a skeleton it passes the split unit. The number of
+// entries reached from all of them together is limited.
 func (x *Index) Units(vaddr uint64, yield func(DIE) bool) {
 	if x.load() != nil {
 		return

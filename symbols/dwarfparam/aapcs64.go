@@ -1,12 +1,13 @@
 package dwarfparam
 
-// placeAAPCS64 places arguments as the Procedure Call Standard for the Arm 64-bit
-// Architecture does (section 6.8.2): values of at most 16 bytes in consecutive
-// registers, larger ones behind an address, one to four equal floating-point
-// numbers in as many registers of their kind. The address for a result has a
-// register of its own.
+import "github.com/ringtap/ringtap/internal/arch"
+
+// placeAAPCS64 places arguments by the Procedure Call Standard for the Arm 64-bit Architecture
+// (section 6.8.2). Values of at most 16 bytes are in consecutive registers; for larger ones, a
+// register has their address. One to four equal floating-point numbers take one floating-point
+// register each. The address of the result has its own register.
 func placeAAPCS64(_ *typ, params []*typ) []placement {
-	a := &arguments{general: []int{0, 1, 2, 3, 4, 5, 6, 7}, floats: 8, perSlot: 8, wholeSlot: true}
+	a := newArguments(&arch.ARM64.C)
 	placed := make([]placement, len(params))
 	for i, t := range params {
 		if a.lost == "" && t.class == classUnknown {
@@ -41,7 +42,7 @@ func (a *arguments) armFloats(t *typ, n int) placement {
 func (a *arguments) armWords(t *typ) placement {
 	words := int(t.size+7) / 8
 	if t.align >= 16 && len(a.general)%2 == 1 {
-		a.general = a.general[1:] // begins with an even register
+		a.general = a.general[1:] // must start with an even register
 	}
 	if words > len(a.general) {
 		a.general = nil
@@ -54,8 +55,8 @@ func (a *arguments) armWords(t *typ) placement {
 	return p
 }
 
-// homogeneous returns how many floating-point registers a value takes, and
-// whether it is made of one to four equal ones.
+// homogeneous returns how many floating-point registers a value takes. ok is true if the value
+// consists of one to four equal floating-point numbers.
 func homogeneous(t *typ) (n int, ok bool) {
 	var size uint64
 	if !countFloats(t, &n, &size, 0) {

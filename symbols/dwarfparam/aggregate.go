@@ -11,7 +11,7 @@ import (
 func (r *reader) aggregate(t *typ, e dwarfline.DIE, depth int) {
 	t.kind, t.class, t.align, t.union = Struct, classAggregate, 1, e.Tag == dwarf.TagUnionType
 	if declared, _ := e.Uint(dwarf.AttrDeclaration); declared != 0 || e.Has(dwarf.AttrSignature) {
-		t.class = classUnknown // it is not told what is in it
+		t.class = classUnknown // its members are not described
 		return
 	}
 	e.Children(func(c dwarfline.DIE) bool {
@@ -42,21 +42,8 @@ func (r *reader) member(t *typ, e dwarfline.DIE, depth int) {
 	if static, _ := e.Uint(dwarf.AttrExternal); static != 0 {
 		return
 	}
-	f := field{name: e.Text(dwarf.AttrName), typ: unknownType}
-	f.offset, _ = e.Uint(dwarf.AttrDataMemberLoc)
-	if expr, ok := e.Expr(dwarf.AttrDataMemberLoc); ok { // DW_OP_plus_uconst of old compilers
-		f.offset = 0
-		if len(expr) > 1 && expr[0] == opPlusUconst {
-			c := cursor{b: expr[1:]}
-			f.offset = c.uleb()
-		}
-	}
-	if e.Has(dwarf.AttrBitSize) {
-		f.bits = true
-		if at, ok := e.Uint(dwarf.AttrDataBitOffset); ok {
-			f.offset = at / 8
-		}
-	}
+	bit, _ := memberBit(e)
+	f := field{name: e.Text(dwarf.AttrName), typ: unknownType, offset: bit / 8, bits: e.Has(dwarf.AttrBitSize)}
 	if to, ok := e.Ref(dwarf.AttrType); ok {
 		f.typ = r.resolve(to, depth+1)
 		if len(f.typ.fields) == 0 {
@@ -71,10 +58,9 @@ func (r *reader) member(t *typ, e dwarfline.DIE, depth int) {
 	t.fields = append(t.fields, f)
 }
 
-// copiesItself reports whether a member function of class name makes values of
-// it such that may be passed only by reference (Itanium C++ ABI, "Non-trivial
-// for the purposes of calls"): a copy or move constructor or a destructor, which
-// is not defaulted where it is declared.
+// copiesItself reports whether e, a member function of class name, forces values of the class
+// to be passed by reference (Itanium C++ ABI, "Non-trivial for the purposes of calls"). That is
+// so for a copy or move constructor, or a destructor, that is not defaulted in the class.
 func copiesItself(e dwarfline.DIE, name string) bool {
 	const inClass = 1 // DW_DEFAULTED_in_class
 	if how, _ := e.Uint(dwarf.AttrDefaulted); how == inClass {
@@ -108,7 +94,7 @@ func copiesItself(e dwarfline.DIE, name string) bool {
 	return false
 }
 
-// isText reports whether a type is a string of Go or Rust.
+// isText reports whether a type is a Go or Rust string.
 func (r *reader) isText(t *typ) bool {
 	switch r.lang {
 	case langGo:

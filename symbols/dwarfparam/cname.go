@@ -8,7 +8,7 @@ import (
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 )
 
-// maxText is where the text of a type is cut, in bytes.
+// maxText is the maximum length of a type's text, in bytes; longer text is cut.
 const maxText = 4 << 10
 
 // text returns a type as its language writes it.
@@ -22,14 +22,14 @@ func (r *reader) text(e dwarfline.DIE) string {
 	return text[:min(len(text), maxText)]
 }
 
-// usualNames turns what compilers call the integers of C into what people write.
+// usualNames replaces compilers' names of C integers by the names that people write.
 var usualNames = strings.NewReplacer(
 	"long long unsigned int", "unsigned long long", "long unsigned int", "unsigned long", "short unsigned int", "unsigned short",
 	"long long int", "long long", "long int", "long", "short int", "short",
 )
 
-// named returns the name of a type of Go, whose names are complete, or of Rust,
-// where pointers have one and others are in modules.
+// named returns the name of a Go or Rust type. Go's names are complete. In Rust, the path of
+// modules is added, except for base types and pointers.
 func (r *reader) named(e dwarfline.DIE, depth int) string {
 	e = complete(e)
 	name := e.Text(dwarf.AttrName)
@@ -51,8 +51,8 @@ func (r *reader) named(e dwarfline.DIE, depth int) string {
 	return ""
 }
 
-// declare writes the declaration of something of a type of C or C++: inner is
-// what is already written around the name.
+// declare writes the C or C++ declaration of an object of type e. inner is the part of the
+// declarator that has already been written.
 func (r *reader) declare(e dwarfline.DIE, inner string, depth int) string {
 	e = complete(e)
 	under, ok := e.Ref(dwarf.AttrType)
@@ -108,7 +108,7 @@ func (r *reader) declare(e dwarfline.DIE, inner string, depth int) string {
 	return apart(r.cname(e), inner)
 }
 
-// qualify puts const or volatile before a type, or behind the * of a pointer.
+// qualify writes const or volatile: before a type, or after the * of a pointer.
 func (r *reader) qualify(word string, under dwarfline.DIE, inner string, next func(string) string) string {
 	switch under.Tag {
 	case dwarf.TagPointerType, dwarf.TagPtrToMemberType, dwarf.TagRestrictType:
@@ -121,7 +121,7 @@ func (r *reader) qualify(word string, under dwarfline.DIE, inner string, next fu
 	return word + " " + text
 }
 
-// pointTo puts what points to a function or an array in parentheses.
+// pointTo puts the declarator of a pointer to a function or an array in parentheses.
 func pointTo(under dwarfline.DIE, inner string) string {
 	if under.Tag == dwarf.TagSubroutineType || under.Tag == dwarf.TagArrayType && !under.Has(attrGNUVector) {
 		return "(" + inner + ")"
@@ -129,7 +129,7 @@ func pointTo(under dwarfline.DIE, inner string) string {
 	return inner
 }
 
-// apart joins with a space between.
+// apart joins x and y with a space.
 func apart(x, y string) string {
 	if x == "" || y == "" || strings.HasPrefix(y, " ") {
 		return x + y
@@ -137,7 +137,7 @@ func apart(x, y string) string {
 	return x + " " + y
 }
 
-// parameters lists the types of a function type's parameters.
+// parameters lists the parameter types of a function type.
 func (r *reader) parameters(e dwarfline.DIE, depth int) string {
 	var types []string
 	e.Children(func(c dwarfline.DIE) bool {
@@ -156,7 +156,7 @@ func (r *reader) parameters(e dwarfline.DIE, depth int) string {
 	return strings.Join(types, ", ")
 }
 
-// cname names a type that has a name of its own.
+// cname returns the name of a type that is not derived from another one.
 func (r *reader) cname(e dwarfline.DIE) string {
 	name := e.Text(dwarf.AttrName)
 	word := ""

@@ -1,9 +1,10 @@
 package dwarfparam
 
 import (
-	"debug/elf"
 	"fmt"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/arch"
 )
 
 const (
@@ -16,16 +17,16 @@ const (
 // convention places the values of all parameters as a caller does.
 type convention func(result *typ, params []*typ) []placement
 
-// conventionOf chooses the rules for the function's language and machine, nil
-// when there are none.
+// conventionOf returns the convention of the function's language and machine, or nil if it is
+// not known.
 func (r *reader) conventionOf() convention {
-	amd64, arm64 := r.Machine == elf.EM_X86_64, r.Machine == elf.EM_AARCH64
-	if r.fn.AddrSize() != 8 || !amd64 && !arm64 {
+	m := r.architecture()
+	if r.fn.AddrSize() != 8 || m != arch.AMD64 && m != arch.ARM64 {
 		return nil
 	}
 	switch r.lang {
 	case langC, langCPlusPlus:
-		if amd64 {
+		if m == arch.AMD64 {
 			return placeSysV
 		}
 		return placeAAPCS64
@@ -39,8 +40,7 @@ func (r *reader) conventionOf() convention {
 	return nil
 }
 
-// placeAll chooses for each parameter between what is described and what the
-// convention says.
+// placeAll chooses for each parameter between the described location and the convention's.
 func (r *reader) placeAll(rules convention, formals []formal) []placement {
 	described := make([]description, len(formals))
 	types := make([]*typ, len(formals))
@@ -95,24 +95,29 @@ func cmpOr(x, y string) string {
 	return y
 }
 
-// arguments hands out the places of one call.
+// arguments assigns locations to the arguments of one call.
 type arguments struct {
-	general   []int // numbers of the registers that are left
-	floats    int   // number of floating-point registers that are left
-	stack     int64 // offset from the CFA of the next argument there
+	general   []*arch.Register // not assigned yet
+	floats    int              // number of floating-point registers not assigned yet
+	stack     int64            // offset of the next stack argument from the CFA
 	lost      string
-	perSlot   uint64 // alignment and size of slots of the stack
+	perSlot   uint64 // alignment and size of stack slots, in bytes
 	wholeSlot bool   // arguments take whole slots
 }
 
-// word returns the next general register.
-func (a *arguments) word() Location {
-	n := a.general[0]
-	a.general = a.general[1:]
-	return Location{Where: Register, Register: n}
+// newArguments returns the initial state for a call by a C convention.
+func newArguments(c *arch.Convention) *arguments {
+	return &arguments{general: c.Arguments, floats: c.Floats, perSlot: 8, wholeSlot: true}
 }
 
-// onStack places a value in memory.
+// word assigns the next general register.
+func (a *arguments) word() Location {
+	next := a.general[0]
+	a.general = a.general[1:]
+	return Location{Where: Register, Register: int(next.DWARF)}
+}
+
+// onStack places a value on the stack.
 func (a *arguments) onStack(t *typ) placement {
 	align := int64(max(t.align, a.perSlot))
 	a.stack = (a.stack + align - 1) &^ (align - 1)
@@ -125,7 +130,7 @@ func (a *arguments) onStack(t *typ) placement {
 	return p
 }
 
-// reference places a value that is passed by its address.
+// reference places a value whose address is passed.
 func (a *arguments) reference(t *typ) placement {
 	if len(a.general) == 0 {
 		a.onStack(&typ{size: 8, align: 8})
@@ -134,7 +139,7 @@ func (a *arguments) reference(t *typ) placement {
 	return inOne(t, Location{Where: Memory, Register: a.word().Register})
 }
 
-// float takes a floating-point register.
+// float assigns a floating-point register.
 func (a *arguments) float() Location {
 	a.floats--
 	return Location{Why: whyFloat}

@@ -9,33 +9,33 @@ import (
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 )
 
-// Type is a type with all that it leads to: types may point to each other in circles.
+// Type is a type and all types that it refers to. Types may refer to each other in circles.
 type Type struct {
 	Kind    Kind // Signed, Unsigned, Bool, Char, Enum, Pointer, Float, Struct, Array or Unknown
 	Name    string
-	Size    int      // in bytes, 0 when unknown
-	Elem    *Type    // of a Pointer (nil: to anything) and of an Array
+	Size    int      // in bytes, 0 if unknown
+	Elem    *Type    // element of an Array, or target of a Pointer (nil: void)
 	Len     int      // elements of an Array
 	Members []Member // of a Struct
 	Union   bool
 }
 
-// Member is a member of a struct or union. One without a name is a base class, or an unnamed struct,
-// whose members are found through it.
+// Member is a member of a struct or union. If it has no name, it is a base class or an unnamed
+// struct whose members belong to the outer struct.
 type Member struct {
 	Name      string
 	Type      *Type
-	Bit, Bits int // from the start of the struct, and the width of a bit field, 0 of others
+	Bit, Bits int // Bit is the offset from the start of the struct; Bits is the width of a bit field, else 0
 }
 
-// maxTypes bounds the types that one leads to. Structs beyond have no members.
+// maxTypes limits the types that one type refers to. Structs beyond it have no members.
 const maxTypes = 20_000
 
-// typeGraph makes Types, each of them once.
+// typeGraph creates Types, one for each entry.
 type typeGraph struct {
-	known map[uint64]*Type // by the offset of their entries
-	parts map[*Type]int    // how many each has, of those that are complete
-	open  []openType       // structs without their members yet
+	known map[uint64]*Type // by the offset of the entry
+	parts map[*Type]int    // number of parts of each complete type; see weigh
+	open  []openType       // structs whose members are not read yet
 	r     *reader
 }
 
@@ -48,7 +48,7 @@ func newGraph(r *reader) *typeGraph {
 	return &typeGraph{known: map[uint64]*Type{}, parts: map[*Type]int{}, r: r}
 }
 
-// graph returns a type with all that it leads to, the nearest first.
+// graph returns a type and all types that it refers to, breadth first.
 func (g *typeGraph) graph(e dwarfline.DIE) *Type {
 	t := g.of(e, 0)
 	for len(g.open) > 0 && len(g.known) < maxTypes {
@@ -62,16 +62,16 @@ func (g *typeGraph) graph(e dwarfline.DIE) *Type {
 	return t
 }
 
-// maxTypeParts bounds the members of a type with those of its members.
+// maxTypeParts limits the members of a type, including the members of its members.
 const maxTypeParts = 10_000
 
-// weigh returns how many parts a value of a type has. Members that would make it part of itself, or too
-// large, which only damaged files have, are left out.
+// weigh returns the number of parts of a type. It removes members that would make the type
+// contain itself or become too large, which only damaged files have.
 func (g *typeGraph) weigh(t *Type) int {
 	if n, ok := g.parts[t]; ok {
 		return n
 	}
-	g.parts[t] = maxTypeParts // as part of itself
+	g.parts[t] = maxTypeParts // in case it contains itself
 	n := 1
 	if t.Kind == Array {
 		if n += g.weigh(t.Elem); n > maxTypeParts {
@@ -90,7 +90,7 @@ func (g *typeGraph) weigh(t *Type) int {
 	return n
 }
 
-// of returns a type. The members of structs are found later.
+// of returns the type of an entry. The members of structs are read later.
 func (g *typeGraph) of(e dwarfline.DIE, depth int) *Type {
 	e = plain(e)
 	if t := g.known[e.Offset]; t != nil {
@@ -124,7 +124,7 @@ func (g *typeGraph) of(e dwarfline.DIE, depth int) *Type {
 	return t
 }
 
-// array makes t the array that e is: of several dimensions, that of the first.
+// array makes t the array type e. If e has several dimensions, t is the first one.
 func (g *typeGraph) array(t *Type, e, under dwarfline.DIE, depth int) {
 	elem := g.of(under, depth+1)
 	lens := bounds(e)
@@ -140,10 +140,9 @@ func (g *typeGraph) array(t *Type, e, under dwarfline.DIE, depth int) {
 }
 
 func (g *typeGraph) members(t *Type, e dwarfline.DIE) {
-	e.Children(func(m dwarfline.DIE) bool {
-		bit, fixed := memberBit(m)
+	eachMember(e, func(m dwarfline.DIE, bit uint64) bool {
 		of, has := m.Ref(dwarf.AttrType)
-		if m.Tag != dwarf.TagMember && m.Tag != dwarf.TagInheritance || !fixed || !has {
+		if !has {
 			return true
 		}
 		width, _ := m.Uint(dwarf.AttrBitSize)
@@ -152,8 +151,9 @@ func (g *typeGraph) members(t *Type, e dwarfline.DIE) {
 	})
 }
 
-// FindType returns a type of the compilation unit whose function begins at vaddr, or else of another:
-// "struct x", "union x", "enum x" or the name of a typedef. It is false if none is defined.
+// FindType returns the type with a name: "struct x", "union x", "enum x" or the name of a
+// typedef. It searches the compilation unit of the function that starts at vaddr first, then
+// the other units. It returns false if no unit defines the type.
 func FindType(x *dwarfline.Index, vaddr uint64, name string, opts Options) (*Type, bool) {
 	tags := []dwarf.Tag{dwarf.TagTypedef, dwarf.TagBaseType}
 	if word, rest, ok := strings.Cut(name, " "); ok {

@@ -1,23 +1,29 @@
-// Package dwarfparam finds the parameters and variables of a function in debug information:
-// their names, their types as the source wrote them, and where their values are
-// before the first instruction of the function runs, which is where a probe at
-// its entry reads them.
+// Package dwarfparam reads the parameters and variables of a function from debug information:
+// their names, types in source form, and locations. Locations of parameters are those before
+// the function's first instruction runs, where an entry probe reads them.
+//
+//	params, err := dwarfparam.Read(index, vaddr, dwarfparam.Options{Machine: elf.EM_X86_64})
+//	…
+//	for _, p := range params {
+//		fmt.Println(p.Type, p.Name, p.Location)
+//	}
+//
+// index is a dwarfline.Index; example_test.go has a runnable example. The sources of the
+// result:
 //
 //	dwarfline.Index ─ Subprogram ─→ entries of the parameters
 //	    ├ name, type text        cname.go, names of Go and Rust as they are
 //	    ├ what DWARF says        expr.go: valid at the entry only in optimized code
 //	    └ what the ABI says      sysv.go, aapcs64.go, goabi.go, rust.go
 //
-// Without optimization compilers describe the slot of the stack to which the
-// function will save a parameter; at the entry it is still where the caller put
-// it. So a location that can't hold at the entry is replaced by that of the
-// calling convention: System V (amd64), AAPCS64 (arm64), Go's register ABI, and of
-// Rust, which promises no convention, the part that has not changed for years.
-// It is not replaced in copies that the optimizer made of a function, which have
-// conventions of their own, nor where DWARF contradicts the convention for
-// another parameter.
+// In unoptimized code, DWARF describes the stack slot to which the function will save a
+// parameter. At the entry, the value is still where the caller put it. So a location that
+// cannot be right at the entry is replaced by the calling convention's: System V (amd64),
+// AAPCS64 (arm64), Go's register ABI, and, for Rust, which guarantees no convention, the part
+// that has not changed for years. It is not replaced in optimized copies of a function, which
+// have their own conventions, nor if DWARF contradicts the convention for another parameter.
 //
-// What is not known is said so in Location.Why; nothing is guessed.
+// If a location is unknown, Location.Why has the reason; nothing is guessed.
 //
 // Evaluate follows a path of members from a variable, at any instruction:
 //
@@ -26,8 +32,8 @@
 //
 // # Limits
 //
-// Types in the .debug_types of DWARF 4 and in dwz's shared file are not followed:
-// such parameters have a name, but no type, and a place only in optimized code.
-// Functions in .dwo and .dwp files have parameters where the Source of the Index finds these files
-// (dwarfline.Splitter). All reads are bounded by dwarfline: some million entries for one function.
+// Types in the .debug_types of DWARF 4 and in dwz's shared file are not supported: such
+// parameters have a name but no type, and a location only in optimized code. For functions in
+// .dwo and .dwp files, the Source of the Index must be a dwarfline.Splitter. dwarfline limits
+// all reads to some million entries per function.
 package dwarfparam

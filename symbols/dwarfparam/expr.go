@@ -1,6 +1,11 @@
 package dwarfparam
 
-import "debug/dwarf"
+import (
+	"debug/dwarf"
+	"encoding/binary"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
+)
 
 // Operations of DWARF expressions (DWARF 5 section 7.7.1).
 const (
@@ -27,7 +32,7 @@ const (
 	opGNUEntryValue = 0xf3
 )
 
-// Why a description does not hold at the entry.
+// Reasons why a described location is not valid at the entry.
 const (
 	whyUnknown = "the compiler has not recorded where it is"
 	whySaved   = "it is described by where the function saves it"
@@ -36,10 +41,10 @@ const (
 	whyOther   = "its description is more than a place"
 )
 
-// description is what an expression says of a value.
+// description is the result of evaluating a location expression.
 type description struct {
 	placement
-	byReference bool // the value is behind an address that the function saves
+	byReference bool // the function saves the value's address, not the value
 }
 
 // describe evaluates the location of a parameter at the entry.
@@ -57,6 +62,6 @@ func (r *reader) describe(f *formal) description {
 	case len(expr) == 0:
 		return description{placement: nowhere(whyUnknown)}
 	}
-	m := machine{reader: r, everywhere: everywhere, cursor: cursor{b: expr}}
+	m := machine{reader: r, everywhere: everywhere, Cursor: bytecursor.New(expr, 0, binary.LittleEndian)}
 	return m.run(f.typ)
 }

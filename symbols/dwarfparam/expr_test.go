@@ -2,8 +2,11 @@ package dwarfparam
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"reflect"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
 func TestExpressionsAreEvaluatedAtTheEntry(t *testing.T) {
@@ -46,7 +49,7 @@ func TestExpressionsAreEvaluatedAtTheEntry(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := machine{
-				reader: &reader{Options: Options{Machine: tt.machine}, frame: tt.frame}, everywhere: tt.everywhere, cursor: cursor{b: tt.expr},
+				reader: &reader{Options: Options{Machine: tt.machine}, frame: tt.frame}, everywhere: tt.everywhere, Cursor: bytecursor.New(tt.expr, 0, binary.LittleEndian),
 			}
 			d := m.run(&typ{size: 16})
 			if !reflect.DeepEqual(d.pieces, tt.want) || d.byReference != tt.reference {
@@ -65,7 +68,7 @@ func FuzzExpression(f *testing.F) {
 	f.Add([]byte{opCallFrameCFA, opConsts, 0x70, opPlus, opDeref})
 	f.Fuzz(func(t *testing.T, expr []byte) {
 		for _, everywhere := range []bool{false, true} {
-			m := machine{reader: &reader{frame: []byte{opCallFrameCFA}}, everywhere: everywhere, cursor: cursor{b: expr}}
+			m := machine{reader: &reader{frame: []byte{opCallFrameCFA}}, everywhere: everywhere, Cursor: bytecursor.New(expr, 0, binary.LittleEndian)}
 			d := m.run(&typ{size: 16})
 			if len(d.pieces) > maxParts || len(d.pieces) == 0 && d.why == "" {
 				t.Fatalf("%+v", d)

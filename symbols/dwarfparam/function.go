@@ -8,24 +8,24 @@ import (
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 )
 
-// ErrNoFunction is wrapped by the error of Read when debug information knows no
-// function that begins at the address.
+// ErrNoFunction is wrapped by Read's error if no function in the debug information starts at
+// the address.
 var ErrNoFunction = errors.New("no debug information about a function that begins here")
 
-// maxParams is how many parameters of one function are told of.
+// maxParams is the maximum number of parameters returned for one function.
 const maxParams = 256
 
-// Options tells Read what debug information does not.
+// Options has what Read cannot find in debug information.
 type Options struct {
 	Machine elf.Machine
-	// Clone says that the optimizer made the code for some calls of a function
-	// only (f.isra.0, f.constprop.1), with a calling convention of its own.
+	// Clone says that the code is an optimizer's copy for some callers (f.isra.0,
+	// f.constprop.1), which has its own calling convention.
 	Clone bool
-	Types bool // also tell whole types: Param.Of
+	Types bool // also return whole types: Param.Of
 }
 
-// Read returns the parameters of the function whose first instruction is at the
-// virtual address vaddr, in their order, "this" and the like included.
+// Read returns the parameters of the function whose first instruction is at the virtual address
+// vaddr, in order. Implicit parameters such as "this" are included.
 func Read(x *dwarfline.Index, vaddr uint64, opts Options) ([]Param, error) {
 	e, ok, err := x.Subprogram(vaddr)
 	if err != nil {
@@ -51,9 +51,9 @@ type reader struct {
 	entry uint64
 	fn    dwarfline.DIE
 	lang  language
-	frame []byte // expression of the frame base, if that is the same everywhere
+	frame []byte // expression of the frame base, if it is the same everywhere
 	types map[uint64]*typ
-	graph *typeGraph // nil unless whole types are asked for
+	graph *typeGraph // nil unless Options.Types is set
 }
 
 func newReader(e dwarfline.DIE, vaddr uint64, opts Options) *reader {
@@ -74,12 +74,12 @@ func newReader(e dwarfline.DIE, vaddr uint64, opts Options) *reader {
 // formal is a parameter in debug information.
 type formal struct {
 	declared dwarfline.DIE // with the name and the type
-	concrete dwarfline.DIE // with the location; the zero DIE when there is none
+	concrete dwarfline.DIE // with the location; the zero DIE if there is none
 	typ      *typ
 }
 
-// formals lists the parameters. Those of a function that was inlined elsewhere
-// are declared in its abstract instance, some of which this copy may not have.
+// formals lists the parameters. If the function was also inlined elsewhere, its abstract
+// instance declares them, and this copy may lack some.
 func (r *reader) formals() []formal {
 	var list []formal
 	index := map[uint64]int{}
@@ -114,8 +114,8 @@ func (r *reader) formals() []formal {
 	return list
 }
 
-// formalsOf calls add with the parameters below a function's entry, without the
-// results, which Go lists among them.
+// formalsOf calls add with each parameter in a function's entry. It skips results, which Go
+// lists among them.
 func formalsOf(fn dwarfline.DIE, add func(dwarfline.DIE)) {
 	n := 0
 	fn.Children(func(e dwarfline.DIE) bool {
@@ -134,10 +134,10 @@ func formalsOf(fn dwarfline.DIE, add func(dwarfline.DIE)) {
 	})
 }
 
-// result returns the type that the function returns, nil for none.
+// result returns the function's result type, or nil if there is none.
 func (r *reader) result() *typ {
 	e := r.fn
-	for range 4 { // inlined elsewhere, and a member
+	for range 4 { // the entry, its abstract instance, and a member's declaration
 		if t, ok := e.Ref(dwarf.AttrType); ok {
 			return r.resolve(t, 0)
 		}
@@ -152,8 +152,8 @@ func (r *reader) result() *typ {
 	return nil
 }
 
-// param makes what callers get of a parameter.
-func (r *reader) param(f *formal, at placement) Param {
+// param returns the Param for f, whose value is at where.
+func (r *reader) param(f *formal, where placement) Param {
 	p := Param{Name: f.declared.Text(dwarf.AttrName), Kind: f.typ.kind, Size: int(min(f.typ.size, 1<<30))}
 	if p.Name == "" {
 		p.Name = f.concrete.Text(dwarf.AttrName)
@@ -168,7 +168,7 @@ func (r *reader) param(f *formal, at placement) Param {
 	if ok && r.Types {
 		p.Of = r.graph.graph(e)
 	}
-	p.Location = at.whole(f.typ)
-	p.Parts = r.parts(f.typ, at)
+	p.Location = where.whole(f.typ)
+	p.Parts = r.parts(f.typ, where)
 	return p
 }

@@ -1,22 +1,20 @@
 package dwarfparam
 
-import "debug/elf"
-
-// Kinds of Go's types in DW_AT_go_kind (package reflect).
+// Kinds of Go types in DW_AT_go_kind (package reflect).
 const (
 	goInterface = 20
 	goSlice     = 23
 	goString    = 24
 )
 
-// placeGo places arguments as Go does since 1.17 (cmd/compile/abi-internal.md):
-// each word of a value in a register of its own, if there are enough for all of
-// the value; a value with an array of more than one element, and what does not
-// fit, on the stack. The receiver is the first argument.
+// placeGo places arguments as Go does since 1.17 (cmd/compile/abi-internal.md). Each word of a
+// value is in its own register, if there are enough registers for the whole value. Values that
+// do not fit, and values with an array of more than one element, are on the stack. The receiver
+// is the first argument.
 func (r *reader) placeGo(_ *typ, params []*typ) []placement {
-	a := &arguments{general: []int{0, 3, 2, 5, 4, 8, 9, 10, 11}, floats: 15, perSlot: 1}
-	if r.Machine == elf.EM_AARCH64 {
-		a.general, a.floats = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 16
+	m := r.architecture()
+	a := &arguments{general: m.Go.Arguments, floats: m.Go.Floats, perSlot: 1}
+	if m.LR != nil {
 		a.stack = 8 // above the place of the return address
 	}
 	placed := make([]placement, len(params))
@@ -39,8 +37,8 @@ func (r *reader) placeGo(_ *typ, params []*typ) []placement {
 	return placed
 }
 
-// goValue assigns registers to a value; false when there are not enough, or it
-// must not be in registers.
+// goValue assigns registers to a value. It returns false if there are not enough, or if the
+// value must be on the stack.
 func (a *arguments) goValue(p *placement, t *typ, offset uint64, depth int) bool {
 	switch {
 	case depth > maxTypeDepth || len(p.pieces) > maxParts:

@@ -1,6 +1,6 @@
 package dwarfparam
 
-// language is whose rules names and calls follow.
+// language decides which rules for names and calls apply.
 type language uint8
 
 const (

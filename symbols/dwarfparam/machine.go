@@ -1,47 +1,50 @@
 package dwarfparam
 
 import (
-	"debug/elf"
+	"encoding/binary"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/arch"
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 )
 
-// base is what a value of an expression counts from.
+// base says what the value of an expression is relative to.
 type base uint8
 
 const (
 	baseNumber base = iota
 	baseRegister
 	baseCFA
-	baseSaved // something that the function makes after its entry
+	baseSaved // something that the function computes after its entry
 )
 
-// operand is a value on the stack of an expression.
+// operand is a value on an expression's stack.
 type operand struct {
 	base     base
 	register uint64
 	offset   int64
 }
 
-// machine evaluates one expression without a process: its values are registers
-// as they are at the entry, and what is added to them.
+// machine evaluates one expression symbolically, without a process: values are registers at the
+// entry plus offsets.
 type machine struct {
 	*reader
-	cursor
-	everywhere bool // the expression is for all of the function, not of its entry only
+	bytecursor.Cursor
+	everywhere bool // the expression holds in the whole function, not only at its entry
 	stack      []operand
-	loc        *Location // of a register or a value, when that is said
+	loc        *Location // set once the expression names a register or a value
 	deref      bool
 }
 
-// run evaluates to the end.
+// run evaluates the whole expression.
 func (m *machine) run(t *typ) description {
 	var d description
 	var offset uint64
 	pieces := false
-	for len(m.b) > 0 && m.ok() {
-		op := m.u8()
+	for m.Left() > 0 && m.Err() == nil {
+		op := m.U8()
 		if op == opPiece {
-			size := m.uleb()
+			size := m.ULEB()
 			if offset+size < offset || len(d.pieces) >= maxParts {
 				return description{placement: nowhere(whyOther)}
 			}
@@ -54,7 +57,7 @@ func (m *machine) run(t *typ) description {
 			return description{placement: nowhere(whyOther)}
 		}
 	}
-	if !m.ok() {
+	if m.Err() != nil {
 		return description{placement: nowhere(whyOther)}
 	}
 	if !pieces {
@@ -69,33 +72,33 @@ func (m *machine) run(t *typ) description {
 	return d
 }
 
-// step executes an operation; false when it is not known.
+// step executes one operation. It returns false if the operation is unknown.
 func (m *machine) step(op byte) bool {
 	if m.loc != nil {
-		return false // nothing but a piece goes on behind these
+		return false // only a piece may follow
 	}
 	switch {
 	case op >= opReg0 && op <= opReg31:
 		m.register(uint64(op - opReg0))
 	case op == opRegx:
-		m.register(m.uleb())
+		m.register(m.ULEB())
 	case op >= opBreg0 && op <= opBreg31:
-		m.push(operand{baseRegister, uint64(op - opBreg0), m.sleb()})
+		m.push(operand{baseRegister, uint64(op - opBreg0), m.SLEB()})
 	case op == opBregx:
-		register := m.uleb()
-		m.push(operand{baseRegister, register, m.sleb()})
+		register := m.ULEB()
+		m.push(operand{baseRegister, register, m.SLEB()})
 	case op == opFbreg:
-		m.push(m.frameBase(m.sleb()))
+		m.push(m.frameBase(m.SLEB()))
 	case op == opCallFrameCFA:
 		m.push(operand{base: baseCFA})
 	case op >= opLit0 && op <= opLit31:
 		m.push(operand{offset: int64(op - opLit0)})
 	case op == opConstu:
-		m.push(operand{offset: int64(m.uleb())})
+		m.push(operand{offset: int64(m.ULEB())})
 	case op == opConsts:
-		m.push(operand{offset: m.sleb()})
+		m.push(operand{offset: m.SLEB()})
 	case op == opPlusUconst:
-		m.push(operand{offset: int64(m.uleb())})
+		m.push(operand{offset: int64(m.ULEB())})
 		return m.add()
 	case op == opPlus:
 		return m.add()
@@ -104,12 +107,12 @@ func (m *machine) step(op byte) bool {
 	case op == opStackValue:
 		m.loc = m.value()
 	case op == opImplicit:
-		m.bytes(m.uleb())
+		m.Bytes(m.ULEB())
 		m.loc = &Location{Why: whyKnown}
 	case op == opEntryValue, op == opGNUEntryValue:
-		inner := cursor{b: m.bytes(m.uleb())}
-		code := inner.u8()
-		if code < opReg0 || code > opReg31 || len(inner.b) > 0 {
+		inner := bytecursor.New(m.Bytes(m.ULEB()), 0, binary.LittleEndian)
+		code := inner.U8()
+		if code < opReg0 || code > opReg31 || inner.Left() > 0 {
 			return false
 		}
 		m.push(operand{baseRegister, uint64(code - opReg0), 0})
@@ -128,7 +131,7 @@ func (m *machine) register(n uint64) {
 	m.loc = &loc
 }
 
-// add adds the upper two operands, one of which must be a number.
+// add adds the top two operands. One of them must be a number.
 func (m *machine) add() bool {
 	n := len(m.stack)
 	if n < 2 {
@@ -146,8 +149,8 @@ func (m *machine) add() bool {
 	return true
 }
 
-// value is the location of a value that was computed: it is in a register if
-// nothing was computed.
+// value returns the location of a computed value (DW_OP_stack_value). The value is in a
+// register if nothing was computed from it.
 func (m *machine) value() *Location {
 	if len(m.stack) == 0 || m.deref {
 		return &Location{Why: whyOther}
@@ -162,7 +165,7 @@ func (m *machine) value() *Location {
 	return &Location{Why: whyOther}
 }
 
-// location is what the operations so far say.
+// location returns the location that the operations so far describe.
 func (m *machine) location() Location {
 	if m.loc != nil {
 		return *m.loc
@@ -174,10 +177,10 @@ func (m *machine) location() Location {
 		return Location{Why: whySaved}
 	}
 	o := m.stack[len(m.stack)-1]
-	if o.base == baseRegister && o.register == m.stackPointer() {
-		o = operand{baseCFA, 0, o.offset - m.returnAddress()}
+	if a := m.architecture(); a != nil && o.base == baseRegister && o.register == uint64(a.SP.DWARF) {
+		o = operand{baseCFA, 0, o.offset - int64(a.CallPushes)}
 		if m.everywhere {
-			o.base = baseSaved // the stack pointer has moved where this holds
+			o.base = baseSaved // the stack pointer has moved since the entry
 		}
 	}
 	switch {
@@ -193,8 +196,7 @@ func (m *machine) location() Location {
 	return Location{Why: whySaved}
 }
 
-// frameBase counts from the frame base, which is known at the entry only when it
-// is the CFA.
+// frameBase returns the frame base plus offset. At the entry it is known only if it is the CFA.
 func (m *machine) frameBase(offset int64) operand {
 	if len(m.frame) == 1 && m.frame[0] == opCallFrameCFA {
 		return operand{base: baseCFA, offset: offset}
@@ -202,29 +204,15 @@ func (m *machine) frameBase(offset int64) operand {
 	return operand{base: baseSaved}
 }
 
-// registerLocation names a register; only general ones can be read by probes.
+// registerLocation returns the location of register n. Probes can read only general registers.
 func (r *reader) registerLocation(n uint64) Location {
-	general := uint64(16)
-	if r.Machine == elf.EM_AARCH64 {
-		general = 31
-	}
-	if n < general {
-		return Location{Where: Register, Register: int(n)}
+	if m := r.architecture(); m != nil {
+		if register := m.ByDWARF(int(n)); register != nil && register.Code != arch.None {
+			return Location{Where: Register, Register: int(n)}
+		}
 	}
 	return Location{Why: fmt.Sprintf("it is in register %d of DWARF, not a general one: probes can't read it", n)}
 }
 
-func (r *reader) stackPointer() uint64 {
-	if r.Machine == elf.EM_AARCH64 {
-		return 31
-	}
-	return 7
-}
-
-// returnAddress is how many bytes of it a call pushes.
-func (r *reader) returnAddress() int64 {
-	if r.Machine == elf.EM_X86_64 {
-		return 8
-	}
-	return 0
-}
+// architecture returns the machine of the code, or nil if it is unknown.
+func (r *reader) architecture() *arch.Machine { return arch.OfELF(r.Machine) }

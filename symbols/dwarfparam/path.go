@@ -6,45 +6,46 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
-	"github.com/ringtap/ringtap/internal/cexpr"
-	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
+	"github.com/ringtap/ringtap/internal/text/cexpr"
+	"github.com/ringtap/ringtap/internal/text/match"
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 )
 
-// InstructionPointer is the Register of a Value that is at a fixed distance from the
-// instruction.
+// InstructionPointer is the Register of a Value at a fixed distance from the instruction.
 const InstructionPointer = -1
 
-// Value is what the path of members from a variable leads to: the content of a register,
-// or memory to which pointers lead.
+// Value is the result of a path of members that starts at a variable: the content of a
+// register, or of memory reached through pointers.
 type Value struct {
-	Name string // of the last member, with the numbers of elements
-	Type string // as the source writes it
+	Name string // of the last member, with the indexes of elements
+	Type string // in source form
 	Kind Kind
 	Size int
 
-	// Register is the one, of DWARF's numbering, that the path begins at. Without Offsets it
-	// has the value. With one, the value is in memory that many bytes from the register's
-	// content; each further one counts from the content of the memory before.
+	// Register is the DWARF number of the register where the path starts. Without Offsets, the
+	// value is in the register. Otherwise the address of the value is the register's content
+	// plus Offsets[0]. Each further offset is added to the pointer read at the address before.
 	Register int
 	Offsets  []int64
-	// Constant says that the compiler knows the value, which is Number.
+	// Constant is true if the value is a compile-time constant: Number.
 	Constant bool
 	Number   int64
 
-	// Bits is the width of a bitfield, 0 if it is none; it begins Bit bits behind the
-	// place, within Size bytes.
+	// Bits is the width of a bit field, else 0. The field starts Bit bits after the address,
+	// within Size bytes.
 	Bit, Bits int
-	// Count is the number of elements of an array of numbers; Kind and Size are those
-	// of one. Text says that the place has text, of an array, and not a pointer to it.
+	// Count is the number of elements of an array of numbers. Kind and Size are the element's.
+	// Text is true if the memory is a char array, not a pointer to text.
 	Count int
 	Text  bool
 }
 
-// PathError says where a path is wrong.
+// PathError describes an error in a path.
 type PathError struct {
-	Pos     int // byte of the path
+	Pos     int // byte offset in the path
 	Message string
 }
 
@@ -54,12 +55,12 @@ func wrong(pos int, format string, args ...any) error {
 	return &PathError{pos, fmt.Sprintf(format, args...)}
 }
 
-// Evaluate works out what a path leads to when the instruction at vaddr is about to run. A
-// path is a variable that is visible there and members (r->id, s.pos.x), elements ([2]) and
-// * of it. C++ references are followed.
+// Evaluate finds the value of a path just before the instruction at vaddr runs. A path starts
+// at a visible variable, followed by members (r->id, s.pos.x), elements ([2]) and dereferences
+// (*). C++ references are followed.
 //
-// At the first instruction of a function its parameters are where Read finds them;
-// elsewhere variables are where debug information says that they are at that instruction.
+// At the first instruction of a function, parameters are where Read finds them. Elsewhere, and
+// for other variables, debug information says where they are at that instruction.
 //
 // The error is a *PathError, or wraps ErrNoFunction.
 func Evaluate(x *dwarfline.Index, vaddr uint64, path string, frame Frame, opts Options) (Value, error) {
@@ -93,9 +94,9 @@ type evaluator struct {
 	atEntry bool
 }
 
-// point is a part of a path.
+// point is the result of a part of a path.
 type point struct {
-	at  Value // place and name
+	at  Value // location and name
 	typ dwarfline.DIE
 	pos int
 }
@@ -129,7 +130,7 @@ func (e *evaluator) eval(x cexpr.Expr) (point, error) {
 	return point{}, wrong(x.Pos(), "members (-> and .), elements ([1]) and * are all that a path may have")
 }
 
-// variable is where a path begins.
+// variable evaluates the variable at the start of a path.
 func (e *evaluator) variable(x *cexpr.Name) (point, error) {
 	v, err := e.parameter(x.Text)
 	if v.name == "" && err == nil {
@@ -148,7 +149,7 @@ func (e *evaluator) variable(x *cexpr.Name) (point, error) {
 	return point{at: v.at, typ: v.typ, pos: x.Pos()}, nil
 }
 
-// parameter finds a parameter at the function's first instruction; none elsewhere.
+// parameter finds a parameter at the function's first instruction. Elsewhere it finds none.
 func (e *evaluator) parameter(name string) (variable, error) {
 	if !e.atEntry {
 		return variable{}, nil
@@ -171,7 +172,7 @@ func (e *evaluator) parameter(name string) (variable, error) {
 	return variable{}, nil
 }
 
-// atCall is a location at a function's first instruction.
+// atCall converts a location at a function's first instruction to a Value.
 func (e *evaluator) atCall(l Location) (v Value, why string) {
 	switch l.Where {
 	case Register:
@@ -179,12 +180,16 @@ func (e *evaluator) atCall(l Location) (v Value, why string) {
 	case Memory:
 		return Value{Register: l.Register, Offsets: []int64{l.Offset}}, ""
 	case Stack:
-		return Value{Register: int(e.r.stackPointer()), Offsets: []int64{l.Offset + e.r.returnAddress()}}, ""
+		m := e.r.architecture()
+		if m == nil {
+			return Value{}, whyNoRules
+		}
+		return Value{Register: int(m.SP.DWARF), Offsets: []int64{l.Offset + int64(m.CallPushes)}}, ""
 	}
 	return Value{}, l.Why
 }
 
-// plain is a type without the names and qualifiers that it is given.
+// plain strips typedefs and qualifiers from a type.
 func plain(t dwarfline.DIE) dwarfline.DIE {
 	for range maxTypeDepth {
 		t = complete(t)
@@ -205,7 +210,7 @@ func isStruct(t dwarfline.DIE) bool {
 	return t.Tag == dwarf.TagStructType || t.Tag == dwarf.TagClassType || t.Tag == dwarf.TagUnionType
 }
 
-// follow is what a pointer, a reference or an array leads to.
+// follow dereferences a pointer or a reference, or goes to the first element of an array.
 func (e *evaluator) follow(p point, pos int) (point, error) {
 	t := plain(p.typ)
 	to, ok := t.Ref(dwarf.AttrType)
@@ -225,7 +230,7 @@ func (e *evaluator) follow(p point, pos int) (point, error) {
 	return p, nil
 }
 
-// moved is a place so many bytes further.
+// moved returns the point that is bytes further on.
 func (p point) moved(bytes int64) point {
 	offsets := append([]int64(nil), p.at.Offsets...)
 	if len(offsets) > 0 {
@@ -284,27 +289,16 @@ func (e *evaluator) member(p point, x *cexpr.Member) (point, error) {
 	return p, nil
 }
 
-// attrDataBitOffset is DW_AT_data_bit_offset.
-const attrDataBitOffset dwarf.Attr = 0x6b
-
-// findMember finds a member, in base classes and unnamed structs too, and how many bits
-// it is behind the beginning.
+// findMember finds a member, also in base classes and unnamed structs, and its offset in bits.
 func findMember(t dwarfline.DIE, name string, known *[]string, depth int) (found dwarfline.DIE, bit uint64, ok bool) {
 	if depth > maxTypeDepth {
 		return found, 0, false
 	}
-	t.Children(func(m dwarfline.DIE) bool {
-		if m.Tag != dwarf.TagMember && m.Tag != dwarf.TagInheritance {
-			return true
-		}
-		at, fixed := memberBit(m)
-		if !fixed {
-			return true
-		}
+	eachMember(t, func(m dwarfline.DIE, bitOffset uint64) bool {
 		called := m.Text(dwarf.AttrName)
 		switch {
 		case m.Tag == dwarf.TagMember && called == name:
-			found, bit, ok = m, at, true
+			found, bit, ok = m, bitOffset, true
 		case called != "":
 			if len(*known) < maxFields {
 				*known = append(*known, called)
@@ -315,7 +309,7 @@ func findMember(t dwarfline.DIE, name string, known *[]string, depth int) (found
 				return true
 			}
 			if found, bit, ok = findMember(plain(inner), name, known, depth+1); ok {
-				bit += at
+				bit += bitOffset
 			}
 		}
 		return !ok
@@ -323,19 +317,32 @@ func findMember(t dwarfline.DIE, name string, known *[]string, depth int) (found
 	return found, bit, ok
 }
 
-// memberBit is where a member begins in its struct; false if only its class's code knows.
+// eachMember calls visit with each member and base class at a fixed offset until visit returns
+// false.
+func eachMember(t dwarfline.DIE, visit func(m dwarfline.DIE, bit uint64) bool) {
+	t.Children(func(m dwarfline.DIE) bool {
+		if m.Tag != dwarf.TagMember && m.Tag != dwarf.TagInheritance {
+			return true
+		}
+		bit, fixed := memberBit(m)
+		return !fixed || visit(m, bit)
+	})
+}
+
+// memberBit returns a member's offset in bits, or false if only the code of its class can
+// compute it.
 func memberBit(m dwarfline.DIE) (bit uint64, ok bool) {
-	if bit, ok := m.Uint(attrDataBitOffset); ok {
+	if bit, ok := m.Uint(dwarf.AttrDataBitOffset); ok {
 		return bit, bit < 1<<35
 	}
 	at, has := m.Uint(dwarf.AttrDataMemberLoc)
 	if expr, isExpr := m.Expr(dwarf.AttrDataMemberLoc); isExpr {
-		c := cursor{b: expr}
-		if c.u8() != opPlusUconst {
+		c := bytecursor.New(expr, 0, binary.LittleEndian)
+		if c.U8() != opPlusUconst {
 			return 0, false
 		}
-		at, has = c.uleb(), true
-		if !c.ok() || len(c.b) > 0 {
+		at, has = c.ULEB(), true
+		if c.Err() != nil || c.Left() > 0 {
 			return 0, false
 		}
 	}
@@ -343,7 +350,7 @@ func memberBit(m dwarfline.DIE) (bit uint64, ok bool) {
 		return 0, false
 	}
 	bit = 8 * at
-	if fromTop, ok := m.Uint(dwarf.AttrBitOffset); ok { // of DWARF 3: from the upper end
+	if fromTop, ok := m.Uint(dwarf.AttrBitOffset); ok { // DWARF 3: counted from the most significant bit
 		size, has := m.Uint(dwarf.AttrByteSize)
 		width, _ := m.Uint(dwarf.AttrBitSize)
 		if !has {
@@ -393,7 +400,7 @@ func (e *evaluator) element(p point, x *cexpr.Operation) (point, error) {
 	return p, nil
 }
 
-// finish tells what kind of value a path has led to.
+// finish sets the kind, the size and the type of the value at the end of a path.
 func (e *evaluator) finish(p point) (Value, error) {
 	v := p.at
 	if p.typ.Tag == 0 {
@@ -410,7 +417,7 @@ func (e *evaluator) finish(p point) (Value, error) {
 		if len(members) > few {
 			members = append(members[:few:few], "…")
 		}
-		return v, wrong(p.pos, "%s is %s: name a member of it, of %s", v.Name, v.Type, join(members))
+		return v, wrong(p.pos, "%s is %s: name a member of it, of %s", v.Name, v.Type, strings.Join(members, ", "))
 	}
 	if t.Tag == dwarf.TagArrayType {
 		elem, _ := t.Ref(dwarf.AttrType)
@@ -427,8 +434,8 @@ func (e *evaluator) finish(p point) (Value, error) {
 	return v, nil
 }
 
-// contained has a bitfield begin within a word of its type's size, at a multiple of that
-// size as far as the field allows it.
+// contained moves the start of a bit field so that the field is within one word of its type's
+// size. The word is aligned to its size if the field fits.
 func (v Value) contained() Value {
 	size := max(v.Size, 1)
 	last := len(v.Offsets) - 1
@@ -444,16 +451,16 @@ func (v Value) contained() Value {
 	return v
 }
 
-// near returns the end of an error message: the known names that resemble name, or, if none
-// does, a few of all known names.
+// near returns the end of an error message: known names that resemble name or, if there are
+// none, a few of all known names.
 func near(name string, known []string) string {
 	const most = 3
-	n := names.NewNearest(name, 1+len(name)/4, most, names.ShortestFirst)
+	n := match.NewNearest(name, 1+len(name)/4, most, match.ShortestFirst)
 	for _, k := range known {
 		n.Add(k)
 	}
 	if found := n.Names(); len(found) > 0 {
-		return "; " + names.DidYouMean(found)
+		return "; " + match.DidYouMean(found)
 	}
 	const few = 8
 	switch {
@@ -462,18 +469,5 @@ func near(name string, known []string) string {
 	case len(known) > few:
 		known = append(known[:few:few], "…")
 	}
-	return "; there are " + join(known)
+	return "; there are " + strings.Join(known, ", ")
 }
-
-func join(list []string) string {
-	out := ""
-	for i, s := range list {
-		if i > 0 {
-			out += ", "
-		}
-		out += s
-	}
-	return out
-}
-
-func binaryUint64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

@@ -2,13 +2,13 @@ package dwarfparam
 
 import "strings"
 
-// piece is where some bytes of a value are.
+// piece is the location of some bytes of a value.
 type piece struct {
 	offset, size uint64 // in the value
 	loc          Location
 }
 
-// placement is where a value is: in one piece or several, or not known why.
+// placement is the location of a value in one or more pieces, or the reason why it is unknown.
 type placement struct {
 	pieces []piece
 	why    string
@@ -16,7 +16,7 @@ type placement struct {
 
 func nowhere(why string) placement { return placement{why: why} }
 
-// inOne places all of a value.
+// inOne places the whole value at loc.
 func inOne(t *typ, loc Location) placement {
 	return placement{pieces: []piece{{0, t.size, loc}}}
 }
@@ -31,7 +31,7 @@ func (p placement) known() bool {
 	return len(p.pieces) > 0
 }
 
-// inRegisters reports whether all that is known of p is registers.
+// inRegisters reports whether all pieces are in registers.
 func (p placement) inRegisters() bool {
 	for _, piece := range p.pieces {
 		if piece.loc.Where != Register {
@@ -41,7 +41,7 @@ func (p placement) inRegisters() bool {
 	return len(p.pieces) > 0
 }
 
-// contradicts reports whether two placements of one value can't both be right.
+// contradicts reports whether two placements of one value cannot both be right.
 func (p placement) contradicts(q placement) bool {
 	if len(p.pieces) == 0 || len(q.pieces) == 0 {
 		return false
@@ -53,7 +53,7 @@ func (p placement) contradicts(q placement) bool {
 	return x != y
 }
 
-// whole is the location of the value when it has one for all of it.
+// whole returns the location of the value if it is in one piece.
 func (p placement) whole(t *typ) Location {
 	switch {
 	case len(p.pieces) == 1 && p.pieces[0].offset == 0 && p.pieces[0].size >= t.size:
@@ -68,7 +68,7 @@ func (p placement) whole(t *typ) Location {
 	return Location{Why: "the compiler has not recorded where it is"}
 }
 
-// at returns where size bytes from an offset in the value on are.
+// at returns the location of the size bytes at an offset in the value.
 func (p placement) at(offset, size uint64) Location {
 	for _, piece := range p.pieces {
 		into := offset - piece.offset
@@ -90,16 +90,16 @@ func (p placement) at(offset, size uint64) Location {
 	return Location{Why: "the compiler has not recorded where it is"}
 }
 
-// maxParts is how many parts a parameter may have.
+// maxParts is the maximum number of parts of a parameter.
 const maxParts = 16
 
-// parts lists the fields of a value that is not one number.
-func (r *reader) parts(t *typ, at placement) []Param {
+// parts lists the fields of a value that is not a single number.
+func (r *reader) parts(t *typ, where placement) []Param {
 	var leaves []field
 	switch {
 	case t.kind == Struct || t.kind == Text:
 		leaves = r.appendLeaves(nil, t, 0, "", 0)
-	case t.class == classInteger && len(at.pieces) == 2: // of 16 bytes
+	case t.class == classInteger && len(where.pieces) == 2: // of 16 bytes
 		half := &typ{kind: Unsigned, size: t.size / 2}
 		leaves = []field{{name: "low", typ: half}, {name: "high", typ: half, offset: half.size}}
 	}
@@ -109,14 +109,14 @@ func (r *reader) parts(t *typ, at placement) []Param {
 	var parts []Param
 	for _, l := range leaves {
 		parts = append(parts, Param{
-			Name: l.name, Type: l.text, Kind: l.typ.kind, Size: int(min(l.typ.size, 1<<30)), Location: at.at(l.offset, l.typ.size),
+			Name: l.name, Type: l.text, Kind: l.typ.kind, Size: int(min(l.typ.size, 1<<30)), Location: where.at(l.offset, l.typ.size),
 		})
 	}
 	return parts
 }
 
-// fieldNames are the usual names of the words of strings, slices and interfaces,
-// whose fields each compiler calls differently.
+// fieldNames returns the usual field names of strings, slices and interfaces, which each
+// compiler names differently.
 func (r *reader) fieldNames(t *typ) []string {
 	switch {
 	case t.kind == Text:
@@ -131,8 +131,7 @@ func (r *reader) fieldNames(t *typ) []string {
 	return nil
 }
 
-// appendLeaves appends the fields of t that are numbers, in its structs and in
-// the structs in these.
+// appendLeaves appends the numeric fields of t, including the fields of nested structs.
 func (r *reader) appendLeaves(dst []field, t *typ, offset uint64, prefix string, depth int) []field {
 	names := r.fieldNames(t)
 	for i, f := range t.fields {

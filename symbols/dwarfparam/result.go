@@ -2,15 +2,15 @@ package dwarfparam
 
 import (
 	"debug/dwarf"
-	"debug/elf"
 
+	"github.com/ringtap/ringtap/internal/arch"
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 )
 
-// Result returns what the function whose first instruction is at vaddr returns: its Type, Kind and Size.
-// Its Location says why no general register has the value; it is a Register, the first one of the
-// convention, if one has. A function without a result has the type void. It is false for functions whose
-// result is unknown, and for languages other than C and C++.
+// Result returns the Type, Kind and Size of the result of the function whose first instruction
+// is at vaddr. If a general register has the result, Location is the first register of the
+// convention. Otherwise Location.Why says why not. The type of a function without a result is
+// void. ok is false if the result is unknown, or if the language is not C or C++.
 func Result(x *dwarfline.Index, vaddr uint64, opts Options) (Param, bool) {
 	e, ok, err := x.Subprogram(vaddr)
 	if err != nil || !ok {
@@ -26,8 +26,8 @@ func Result(x *dwarfline.Index, vaddr uint64, opts Options) (Param, bool) {
 	}
 	known := r.resolve(t, 0)
 	p := Param{Type: r.text(t), Kind: known.kind, Size: int(min(known.size, 1<<30)), Location: Location{Where: Register}}
-	floats := false // the first register is one for floating-point numbers
-	if classes, ok := classify(known); r.Machine == elf.EM_X86_64 {
+	floats := false // the first register is a floating-point register
+	if classes, ok := classify(known); r.architecture() == arch.AMD64 {
 		floats = ok && classes[0] == sseClass
 	} else {
 		_, floats = homogeneous(known)

@@ -1,22 +1,21 @@
 package dwarfparam
 
 import (
-	"debug/elf"
 	"strconv"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/arch"
 )
 
-// placeRust places arguments as rustc does (its fn_abi, which is no promise): a
-// number or a newtype of one in a register, two numbers (a fat pointer) in two,
-// what is larger than two words behind its address, another value of one word in
-// a register. How a value between these, or an enum with fields, is passed
-// depends on how the compiler laid it out; behind one nothing more is known.
+// placeRust places arguments as rustc does (its fn_abi, which may change). One number, or a
+// newtype of one, is in a register; two numbers (a fat pointer) are in two. Larger aggregates
+// are passed by address if they exceed two words, and other aggregates of one word are in a
+// register. Any other value, or an enum with fields, depends on the compiler's layout; after
+// one, no location is known.
 func (r *reader) placeRust(result *typ, params []*typ) []placement {
-	a := &arguments{general: []int{5, 4, 1, 2, 8, 9}, floats: 8, perSlot: 8, wholeSlot: true}
-	if r.Machine == elf.EM_AARCH64 {
-		a.general = []int{0, 1, 2, 3, 4, 5, 6, 7}
-	}
-	if result != nil && r.Machine == elf.EM_X86_64 {
+	m := r.architecture()
+	a := newArguments(&m.C)
+	if result != nil && m == arch.AMD64 {
 		switch leaves, simple := rustNumbers(result); {
 		case result.size > 16 && !(simple && len(leaves) <= 2):
 			a.word() // where to store the result
@@ -35,8 +34,8 @@ func (r *reader) placeRust(result *typ, params []*typ) []placement {
 	return placed
 }
 
-// rustReturnsWords reports whether the compiler returns all values of two words
-// in registers, as it does since 1.80.
+// rustReturnsWords reports whether the compiler returns all values of two words in registers:
+// rustc does so since 1.80.
 func (r *reader) rustReturnsWords() bool {
 	_, version, ok := strings.Cut(r.fn.Producer(), "rustc version 1.")
 	minor, _, _ := strings.Cut(version, ".")
@@ -76,8 +75,8 @@ func (a *arguments) rust(t *typ) placement {
 	return nowhere(a.lost)
 }
 
-// rustNumbers returns the fields of a value that are numbers, in the order of
-// their offsets, when it has no others: at most three, which is too many.
+// rustNumbers returns the numeric fields of a value, in the order of their offsets. simple is
+// false if it has other fields. Three fields are returned at most, which is already too many.
 func rustNumbers(t *typ) (numbers []field, simple bool) {
 	switch {
 	case t.class == classInteger && t.size == 16:

@@ -1,6 +1,8 @@
 package dwarfparam
 
-// part of a value of at most 16 bytes, as System V classifies it.
+import "github.com/ringtap/ringtap/internal/arch"
+
+// eightbyte is the System V class of one word of a value of at most 16 bytes.
 type eightbyte uint8
 
 const (
@@ -10,12 +12,11 @@ const (
 	memoryClass
 )
 
-// placeSysV places arguments as the System V psABI for amd64 does (section
-// 3.2.3): values of at most two words in registers, if there are enough for all
-// of a value, others in memory in order; C++ classes with copies of their own
-// behind their address.
+// placeSysV places arguments by the System V psABI for amd64 (section 3.2.3). Values of at most
+// two words are in registers, if there are enough for the whole value; others are on the stack,
+// in order. C++ classes with non-trivial copies are passed by address.
 func placeSysV(result *typ, params []*typ) []placement {
-	a := &arguments{general: []int{5, 4, 1, 2, 8, 9}, floats: 8, perSlot: 8, wholeSlot: true}
+	a := newArguments(&arch.AMD64.C)
 	if result != nil {
 		switch classes, ok := classify(result); {
 		case !ok:
@@ -83,8 +84,7 @@ func (a *arguments) sysv(t *typ, classes [2]eightbyte) placement {
 	return p
 }
 
-// classify returns the classes of the two words of a type; false when they are
-// not known.
+// classify returns the classes of the two words of a type. ok is false if they are unknown.
 func classify(t *typ) (classes [2]eightbyte, ok bool) {
 	memory := [2]eightbyte{memoryClass, memoryClass}
 	if t.class == classVector {
@@ -102,7 +102,7 @@ func classify(t *typ) (classes [2]eightbyte, ok bool) {
 	return classes, true
 }
 
-// classifyAt merges the classes of a value at an offset.
+// classifyAt merges the classes of a value at offset into classes.
 func classifyAt(t *typ, offset uint64, classes *[2]eightbyte, depth int) bool {
 	if depth > maxTypeDepth || offset >= 16 && t.size > 0 {
 		return false
@@ -144,7 +144,7 @@ func classifyAt(t *typ, offset uint64, classes *[2]eightbyte, depth int) bool {
 	return true
 }
 
-// mergeOf is the class of a word that two fields share.
+// mergeOf returns the class of a word that two fields share.
 func mergeOf(x, y eightbyte) eightbyte {
 	switch {
 	case x == memoryClass || y == memoryClass:

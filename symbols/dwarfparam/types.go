@@ -6,18 +6,18 @@ import (
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 )
 
-// Bounds on types.
+// Limits for types.
 const (
-	maxTypeDepth = 16   // of types within types
-	maxFields    = 1024 // of one type; a value that is passed in registers has few
+	maxTypeDepth = 16   // nesting of types
+	maxFields    = 1024 // of one type; values passed in registers have few
 )
 
-// class is how conventions see a type.
+// class is the class of a type in calling conventions.
 type class uint8
 
 const (
 	classUnknown class = iota
-	classInteger       // and pointers, 16 bytes at most
+	classInteger       // also pointers; at most 16 bytes
 	classFloat
 	classLongDouble // amd64's 80 bits
 	classVector
@@ -25,18 +25,18 @@ const (
 	classAggregate
 )
 
-// typ is a type, as much of it as decides how its values are passed.
+// typ has the properties of a type that decide how its values are passed.
 type typ struct {
 	kind        Kind
 	class       class
 	size, align uint64
 	fields      []field // of an aggregate
 	elem        *typ    // of an array, a vector or a complex number
-	count       uint64  // of an array: its elements
+	count       uint64  // number of elements of an array
 	union       bool
-	byReference bool // a C++ class whose copies must be made by its own code
+	byReference bool // a C++ class with non-trivial copies
 	variants    bool // has fields that only some values have
-	char        bool // is called char
+	char        bool // is named char
 	name        string
 	goKind      uint64
 }
@@ -51,7 +51,7 @@ type field struct {
 
 var unknownType = &typ{}
 
-// Attributes and encodings that debug/dwarf has no names for.
+// Attributes and encodings that debug/dwarf does not name.
 const (
 	attrGoKind    dwarf.Attr = 0x2900 // DW_AT_go_kind
 	attrGNUVector dwarf.Attr = 0x2107
@@ -68,8 +68,8 @@ const (
 	encUTF          = 0x10
 )
 
-// resolve returns the type of an entry. Types that contain themselves, which
-// only damaged files have, come to an end at maxTypeDepth.
+// resolve returns the type of an entry. Types that contain themselves, which only damaged files
+// have, end at maxTypeDepth.
 func (r *reader) resolve(e dwarfline.DIE, depth int) *typ {
 	e = complete(e)
 	if t, ok := r.types[e.Offset]; ok {
@@ -84,8 +84,8 @@ func (r *reader) resolve(e dwarfline.DIE, depth int) *typ {
 	return t
 }
 
-// complete returns the entry of a type that is in a unit of its own, for the one
-// that stands for it.
+// complete returns the entry of the full type if e only refers to a type in a type unit, else
+// e.
 func complete(e dwarfline.DIE) dwarfline.DIE {
 	if full, ok := e.Ref(dwarf.AttrSignature); ok {
 		return full
@@ -108,7 +108,7 @@ func (r *reader) decode(e dwarfline.DIE, depth int) *typ {
 	case dwarf.TagPtrToMemberType:
 		t.kind, t.class, t.size = Pointer, classInteger, uint64(e.AddrSize())
 		if to, ok := e.Ref(dwarf.AttrType); ok && to.Tag == dwarf.TagSubroutineType {
-			t.size *= 2 // and what to add to "this"
+			t.size *= 2 // plus the adjustment of "this"
 			t.kind = Struct
 		}
 	case dwarf.TagEnumerationType:
@@ -150,8 +150,7 @@ func (r *reader) decode(e dwarfline.DIE, depth int) *typ {
 	return t
 }
 
-// isAlias reports whether a tag is that of a type that only gives another one a
-// name or a qualifier.
+// isAlias reports whether a tag only gives another type a name or a qualifier.
 func isAlias(tag dwarf.Tag) bool {
 	switch tag {
 	case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType, dwarf.TagImmutableType:
@@ -160,7 +159,7 @@ func isAlias(tag dwarf.Tag) bool {
 	return false
 }
 
-// isChar reports whether a type is char, under whatever typedefs and qualifiers.
+// isChar reports whether a type is char, after stripping typedefs and qualifiers.
 func (r *reader) isChar(e dwarfline.DIE) bool {
 	for range maxTypeDepth {
 		if e.Tag == dwarf.TagBaseType {
@@ -211,7 +210,7 @@ func (r *reader) base(t *typ, e dwarfline.DIE) {
 	}
 }
 
-// array reads the bounds of an array; one of unknown length has none.
+// array reads the bounds of an array; an array of unknown length has none.
 func (r *reader) array(t *typ, e dwarfline.DIE, depth int) {
 	t.kind, t.class, t.elem = Struct, classAggregate, unknownType
 	if elem, ok := e.Ref(dwarf.AttrType); ok {
@@ -232,7 +231,7 @@ func (r *reader) array(t *typ, e dwarfline.DIE, depth int) {
 	}
 }
 
-// bounds returns the numbers of elements of an array, 0 for what is not known.
+// bounds returns the number of elements in each dimension of an array, 0 if unknown.
 func bounds(e dwarfline.DIE) []uint64 {
 	var counts []uint64
 	e.Children(func(c dwarfline.DIE) bool {

@@ -2,28 +2,30 @@ package dwarfparam
 
 import (
 	"debug/dwarf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
+	"github.com/ringtap/ringtap/internal/object/bytecursor"
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 )
 
-// Frame says how the canonical frame address is computed at an instruction: the content
-// of a register of DWARF's numbering, and so many bytes.
+// Frame returns the canonical frame address at an instruction: the content of a register (its
+// DWARF number) plus offset bytes.
 type Frame func(vaddr uint64) (register int, offset int64, err error)
 
 // variable is a variable that is visible at an instruction.
 type variable struct {
 	name string
 	typ  dwarfline.DIE
-	at   Value // with the place and nothing else
+	at   Value // only the location is set
 	why  string
 }
 
-// UnknownError says that nothing is called so at an instruction.
+// UnknownError says that no variable of that name is visible at an instruction.
 type UnknownError struct {
 	Name  string
-	Known []string // what is visible there, innermost first
+	Known []string // visible names, innermost first
 }
 
 func (e *UnknownError) Error() string { return "there is no variable " + e.Name }
@@ -36,11 +38,11 @@ type scope struct {
 	outer dwarfline.DIE
 }
 
-// lookup finds the variable of a name.
+// lookup finds the variable called name.
 func (s *scope) lookup(inner dwarfline.DIE, name string) (variable, error) {
 	unknown := &UnknownError{Name: name}
 	found, ok := s.search(inner, name, unknown, 0)
-	if !ok { // of the whole source file
+	if !ok { // search the whole unit
 		found, ok = s.search(inner.Unit(), name, &UnknownError{}, 0)
 	}
 	if !ok {
@@ -49,7 +51,7 @@ func (s *scope) lookup(inner dwarfline.DIE, name string) (variable, error) {
 	return s.describe(found), nil
 }
 
-// search looks in a function or block: the innermost block first.
+// search searches a function or block, the innermost block first.
 func (s *scope) search(in dwarfline.DIE, name string, unknown *UnknownError, depth int) (found dwarfline.DIE, ok bool) {
 	var here dwarfline.DIE
 	var isHere bool
@@ -78,7 +80,7 @@ func (s *scope) search(in dwarfline.DIE, name string, unknown *UnknownError, dep
 	return here, isHere
 }
 
-// nameOf is the name of a variable, which a copy of a function has from its declaration.
+// nameOf returns the name of a variable. In a copy of a function, it is in the declaration.
 func nameOf(e dwarfline.DIE) string {
 	for range 4 {
 		if name := e.Text(dwarf.AttrName); name != "" {
@@ -95,7 +97,7 @@ func nameOf(e dwarfline.DIE) string {
 	return ""
 }
 
-// typeOf is the type of a variable, which may be its declaration's.
+// typeOf returns the type of a variable, which may be in its declaration.
 func typeOf(e dwarfline.DIE) dwarfline.DIE {
 	for range 4 {
 		if t, ok := e.Ref(dwarf.AttrType); ok {
@@ -112,7 +114,7 @@ func typeOf(e dwarfline.DIE) dwarfline.DIE {
 	return dwarfline.DIE{}
 }
 
-// describe finds where a variable is at the instruction.
+// describe finds the location of a variable at the instruction.
 func (s *scope) describe(e dwarfline.DIE) variable {
 	v := variable{name: nameOf(e), typ: typeOf(e)}
 	if number, ok := e.Uint(dwarf.AttrConstValue); ok {
@@ -141,7 +143,7 @@ var (
 	errBefore   = errors.New("it is optimized out: only what it was when the function began is known")
 )
 
-// Operations that only variables have.
+// Operations that only variables use.
 const (
 	opAddr           = 0x03
 	opConst1u        = 0x08
@@ -152,13 +154,13 @@ const (
 	opGNUAddrIndex   = 0xfb
 )
 
-// place evaluates the expression of a variable's location.
+// place evaluates a variable's location expression.
 func (s *scope) place(e dwarfline.DIE, expr []byte) (Value, error) {
 	var v Value
 	set := false
-	c := cursor{b: expr}
-	for len(c.b) > 0 && c.ok() {
-		op := c.u8()
+	c := bytecursor.New(expr, 0, binary.LittleEndian)
+	for c.Left() > 0 && c.Err() == nil {
+		op := c.U8()
 		if set && op != opPlusUconst && op != opDeref && op != opStackValue && op != opPiece {
 			return v, errComputed
 		}
@@ -168,15 +170,15 @@ func (s *scope) place(e dwarfline.DIE, expr []byte) (Value, error) {
 		case op >= opReg0 && op <= opReg31:
 			v = Value{Register: int(op - opReg0)}
 		case op == opRegx:
-			v = Value{Register: int(min(c.uleb(), 1<<16))}
+			v = Value{Register: int(min(c.ULEB(), 1<<16))}
 		case op >= opBreg0 && op <= opBreg31:
-			v = Value{Register: int(op - opBreg0), Offsets: []int64{c.sleb()}}
+			v = Value{Register: int(op - opBreg0), Offsets: []int64{c.SLEB()}}
 		case op == opBregx:
-			v = Value{Register: int(min(c.uleb(), 1<<16))}
-			v.Offsets = []int64{c.sleb()}
+			v = Value{Register: int(min(c.ULEB(), 1<<16))}
+			v.Offsets = []int64{c.SLEB()}
 		case op == opFbreg:
 			var err error
-			if v, err = s.frameBase(c.sleb()); err != nil {
+			if v, err = s.frameBase(c.SLEB()); err != nil {
 				return v, err
 			}
 		case op == opCallFrameCFA:
@@ -186,13 +188,13 @@ func (s *scope) place(e dwarfline.DIE, expr []byte) (Value, error) {
 			}
 			v = Value{Register: register, Offsets: []int64{offset}}
 		case op == opAddr:
-			b := c.bytes(8)
+			b := c.Bytes(8)
 			if b == nil {
 				return v, errComputed
 			}
-			v = s.fixed(binaryUint64(b))
+			v = s.fixed(binary.LittleEndian.Uint64(b))
 		case op == opAddrx, op == opGNUAddrIndex:
-			addr, ok := e.Address(c.uleb())
+			addr, ok := e.Address(c.ULEB())
 			if !ok {
 				return v, errComputed
 			}
@@ -202,15 +204,15 @@ func (s *scope) place(e dwarfline.DIE, expr []byte) (Value, error) {
 		case op >= opConst1u && op <= opConst8s:
 			v = Value{Constant: true, Number: constant(&c, op)}
 		case op == opConstu:
-			v = Value{Constant: true, Number: int64(c.uleb())}
+			v = Value{Constant: true, Number: int64(c.ULEB())}
 		case op == opConsts:
-			v = Value{Constant: true, Number: c.sleb()}
+			v = Value{Constant: true, Number: c.SLEB()}
 		case op == opEntryValue, op == opGNUEntryValue:
 			return v, errBefore
 		case first && (op == opPlusUconst || op == opDeref || op == opStackValue || op == opPiece):
 			return v, errComputed
 		case op == opPlusUconst && len(v.Offsets) > 0:
-			v.Offsets[len(v.Offsets)-1] += int64(c.uleb())
+			v.Offsets[len(v.Offsets)-1] += int64(c.ULEB())
 		case op == opDeref && len(v.Offsets) > 0:
 			v.Offsets = append(v.Offsets, 0)
 		case op == opStackValue && v.Constant:
@@ -226,25 +228,25 @@ func (s *scope) place(e dwarfline.DIE, expr []byte) (Value, error) {
 			return v, errComputed
 		}
 	}
-	if !c.ok() || !set || v.Constant && expr[len(expr)-1] != opStackValue {
+	if c.Err() != nil || !set || v.Constant && expr[len(expr)-1] != opStackValue {
 		return v, errComputed
 	}
 	return v, nil
 }
 
-// fixed is a place at an address of the file, counted from the instruction.
+// fixed returns the place at a file address, relative to the instruction.
 func (s *scope) fixed(addr uint64) Value {
 	return Value{Register: InstructionPointer, Offsets: []int64{int64(addr - s.vaddr)}}
 }
 
-// frameBase counts from the frame base of the function that the code is part of.
+// frameBase returns the place at an offset from the frame base of the outer function.
 func (s *scope) frameBase(offset int64) (Value, error) {
 	base, _, err := s.outer.Location(dwarf.AttrFrameBase, s.vaddr)
 	if err != nil || len(base) == 0 {
 		return Value{}, fmt.Errorf("the function's frame is not described: %w", err)
 	}
-	c := cursor{b: base}
-	op := c.u8()
+	c := bytecursor.New(base, 0, binary.LittleEndian)
+	op := c.U8()
 	var v Value
 	switch {
 	case op == opCallFrameCFA:
@@ -256,26 +258,26 @@ func (s *scope) frameBase(offset int64) (Value, error) {
 	case op >= opReg0 && op <= opReg31:
 		v = Value{Register: int(op - opReg0), Offsets: []int64{offset}}
 	case op >= opBreg0 && op <= opBreg31:
-		v = Value{Register: int(op - opBreg0), Offsets: []int64{c.sleb() + offset}}
+		v = Value{Register: int(op - opBreg0), Offsets: []int64{c.SLEB() + offset}}
 	default:
 		return v, errComputed
 	}
-	if len(c.b) > 0 || !c.ok() {
+	if c.Left() > 0 || c.Err() != nil {
 		return v, errComputed
 	}
 	return v, nil
 }
 
 // constant reads the operand of DW_OP_const1u to DW_OP_const8s.
-func constant(c *cursor, op byte) int64 {
+func constant(c *bytecursor.Cursor, op byte) int64 {
 	size := 1 << ((op - opConst1u) / 2)
-	b := c.bytes(uint64(size))
+	b := c.Bytes(uint64(size))
 	if b == nil {
 		return 0
 	}
 	var whole [8]byte
 	copy(whole[:], b)
-	n := int64(binaryUint64(whole[:]))
+	n := int64(binary.LittleEndian.Uint64(whole[:]))
 	if (op-opConst1u)%2 == 1 {
 		shift := 64 - 8*size
 		n = n << shift >> shift

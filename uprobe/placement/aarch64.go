@@ -7,14 +7,14 @@ import (
 	"golang.org/x/arch/arm64/arm64asm"
 )
 
-// aarch64 reads the instruction at offset of an arm64 function (Arm ARM, C4.1;
-// the kernel's own masks are in arch/arm64/include/asm/insn.h).
+// aarch64 decodes the instruction at offset of an arm64 function (Arm ARM, C4.1; the kernel's
+// own masks are in arch/arm64/include/asm/insn.h).
 func (f *Function) aarch64(offset int) (instruction, bool) {
 	if offset+4 > len(f.Code) {
 		return instruction{}, false
 	}
 	w := binary.LittleEndian.Uint32(f.Code[offset:])
-	if w>>16 == 0 { // UDF: what data and padding look like
+	if w>>16 == 0 { // UDF: data and padding look like it
 		return instruction{}, false
 	}
 	out := instruction{length: 4, stepped: true, refused: aarch64Refused(w)}
@@ -48,7 +48,7 @@ func (f *Function) aarch64(offset int) (instruction, bool) {
 		out.flow = flowReturn
 	case w&0xfffffc1f == 0xd61f0000: // BR
 		out.flow, out.stepped = flowIndirect, false
-	case w&0xfefff800 == 0xd61f0800: // BRAA and its like
+	case w&0xfefff800 == 0xd61f0800: // BRAA and its variants
 		out.flow = flowIndirect
 	case w&0xfffffc1f == 0xd63f0000: // BLR
 		out.stepped = false
@@ -56,7 +56,7 @@ func (f *Function) aarch64(offset int) (instruction, bool) {
 	return out, true
 }
 
-// aarch64Refused says why the kernel takes no probe on the instruction
+// aarch64Refused returns the reason if the kernel rejects a probe on the instruction
 // (arch/arm64/kernel/probes/decode-insn.c), or would execute it wrongly.
 func aarch64Refused(w uint32) string {
 	switch {
@@ -83,9 +83,9 @@ func aarch64Refused(w uint32) string {
 	return ""
 }
 
-// aarch64SteppableHint says whether a hint may run out of line
-// (aarch64_insn_is_steppable_hint; those that check an address left the list in
-// 5.10).
+// aarch64SteppableHint reports whether a hint may run out of line
+// (aarch64_insn_is_steppable_hint). Hints that check an address were removed from the list in
+// 5.10.
 func aarch64SteppableHint(w uint32) bool {
 	switch w >> 5 & 0x7f {
 	case 0x00, // NOP
@@ -97,7 +97,7 @@ func aarch64SteppableHint(w uint32) bool {
 	return false
 }
 
-// aarch64Quiet is x86Quiet for arm64.
+// aarch64Quiet is the arm64 version of x86Quiet.
 func aarch64Quiet(w uint32) bool {
 	switch {
 	case w == 0xd503201f, w&0xffffff3f == 0xd503241f: // NOP, BTI
@@ -116,9 +116,9 @@ func aarch64Quiet(w uint32) bool {
 	return false
 }
 
-// constants marks the words of the function that its instructions load as
-// constants: arm64 compilers, Go's among them, put constants behind a function's
-// code, and one may look like an instruction.
+// constants marks the words of the function that its instructions load as constants. arm64
+// compilers, including Go's, put constants after a function's code, and one may look like an
+// instruction.
 func (f *Function) constants() []bool {
 	if f.Machine != elf.EM_AARCH64 {
 		return nil
@@ -146,7 +146,7 @@ func (f *Function) constants() []bool {
 	return words
 }
 
-// aarch64Text is the instruction at the start of code as objdump prints it.
+// aarch64Text returns the instruction at the start of code in objdump's syntax.
 func aarch64Text(code []byte) string {
 	inst, err := arm64asm.Decode(code)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 )
 
 // Addresses returns the addresses that the function's instructions compute from the program
-// counter or hold as constants, and the addresses of the words that they load from a fixed
-// place. The resolver of an IFUNC finds the functions that it can return in one of these ways.
-// Other numbers may look the same, so callers check what is at an address.
+// counter or contain as constants (computed), and the addresses of words that they load from a
+// fixed place (loaded). The resolver of an IFUNC finds the functions that it may return in one
+// of these ways. Other numbers may look the same, so callers must check what is at an address.
 func (f *Function) Addresses() (computed, loaded []uint64) {
 	if f.Machine == elf.EM_AARCH64 {
 		return f.aarch64Addresses()
@@ -43,9 +43,9 @@ func (f *Function) Addresses() (computed, loaded []uint64) {
 }
 
 // aarch64Addresses follows ADRP to the ADD or LDR that completes an address. The compiler may
-// move other instructions between the two, but uses one register for both.
+// put other instructions between the two, but uses the same register in both.
 func (f *Function) aarch64Addresses() (computed, loaded []uint64) {
-	var pages [32]uint64 // what ADRP left in each register
+	var pages [32]uint64 // ADRP's result in each register
 	for offset := 0; offset+4 <= len(f.Code); offset += 4 {
 		w := binary.LittleEndian.Uint32(f.Code[offset:])
 		addr := f.Addr + uint64(offset)
@@ -65,7 +65,8 @@ func (f *Function) aarch64Addresses() (computed, loaded []uint64) {
 	return computed, loaded
 }
 
-// Calls reports whether the function calls other code. Of code that can't be read it is true.
+// Calls reports whether the function calls other code. If its code cannot be decoded, it
+// returns true.
 func (f *Function) Calls() bool {
 	calls := false
 	err := f.each(func(offset int, in instruction) bool {
@@ -75,7 +76,7 @@ func (f *Function) Calls() bool {
 	return calls || err != nil
 }
 
-// callsIndirectly reports whether an instruction calls what a register or a word in memory says.
+// callsIndirectly reports whether an instruction calls the address in a register or in memory.
 func (f *Function) callsIndirectly(offset int) bool {
 	if f.Machine == elf.EM_AARCH64 {
 		return binary.LittleEndian.Uint32(f.Code[offset:])&0xfffffc1f == 0xd63f0000 // BLR

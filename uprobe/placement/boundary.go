@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// NotBoundaryError says that a place lies inside an instruction.
+// NotBoundaryError is returned if a place is inside an instruction.
 type NotBoundaryError struct {
-	// Offset is the place asked for, in bytes from the function's start.
+	// Offset is the requested place, in bytes from the function's start.
 	Offset int
-	// Start is where the instruction around it begins, and Length its size in bytes.
+	// Start is where the surrounding instruction starts, and Length its size in bytes.
 	Start, Length int
-	// Instruction is its text as objdump prints it.
+	// Instruction is its text in objdump's syntax.
 	Instruction string
 }
 
@@ -19,11 +19,11 @@ func (e *NotBoundaryError) Error() string {
 	return fmt.Sprintf("+%#x is inside the instruction %q, which starts at +%#x and has %d bytes", e.Offset, e.Instruction, e.Start, e.Length)
 }
 
-// NotCodeError says that a function's bytes can't be read as instructions from
-// its start to a place, so that nobody can tell what is an instruction there:
-// there is data between the code, or code for another machine.
+// NotCodeError is returned if a function's bytes cannot be decoded from its start to a place,
+// so that the instruction boundaries are unknown: there is data within the code, or code for
+// another machine.
 type NotCodeError struct {
-	// Offset is where reading ended, in bytes from the function's start.
+	// Offset is where decoding stopped, in bytes from the function's start.
 	Offset int
 }
 
@@ -31,9 +31,9 @@ func (e *NotCodeError) Error() string {
 	return fmt.Sprintf("no known instruction is at +%#x of the function", e.Offset)
 }
 
-// OutsideError says that a place is not in the function.
+// OutsideError is returned if a place is not in the function.
 type OutsideError struct {
-	// Offset is the place asked for and Size the function's size, in bytes.
+	// Offset is the requested place and Size the function's size, in bytes.
 	Offset, Size int
 }
 
@@ -41,13 +41,14 @@ func (e *OutsideError) Error() string {
 	return fmt.Sprintf("+%#x is not in the function, which has %#x bytes", e.Offset, e.Size)
 }
 
-// RefusedError says that the kernel takes no probe on an instruction.
+// RefusedError is returned if the kernel rejects a probe on an instruction, or executes it
+// wrongly.
 type RefusedError struct {
 	// Offset is the instruction's place in bytes from the function's start.
 	Offset int
-	// Instruction is its text as objdump prints it.
+	// Instruction is its text in objdump's syntax.
 	Instruction string
-	// Reason is why.
+	// Reason says why.
 	Reason string
 }
 
@@ -55,10 +56,9 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the kernel does not allow a probe on %q at +%#x: %s", e.Instruction, e.Offset, e.Reason)
 }
 
-// each calls visit with every instruction in the order of their addresses until
-// it says false. It returns a *NotCodeError where reading had to end. On arm64
-// it passes over words that are no instruction: padding and constants, behind
-// which the next word is as good as before.
+// each calls visit with every instruction, in address order, until visit returns false. If
+// decoding fails, it returns a *NotCodeError. On arm64 it skips words that are no instructions
+// (padding and constants), since the next word is aligned anyway.
 func (f *Function) each(visit func(offset int, in instruction) bool) error {
 	for offset := 0; offset < len(f.Code); {
 		in, ok := f.at(offset)
@@ -77,12 +77,13 @@ func (f *Function) each(visit func(offset int, in instruction) bool) error {
 	return nil
 }
 
-// Boundary returns nil if an instruction starts at offset. It reads the
-// function from its start on, and would rather refuse a place than accept a
-// wrong one, because a breakpoint inside an instruction makes the program
-// execute something else: *NotBoundaryError names the instruction around the
-// place, *NotCodeError says that bytes before it are no known instruction, and
-// *OutsideError that it isn't in the function.
+// Boundary returns nil if an instruction starts at offset. It decodes the function from its
+// start. In doubt it returns an error, because a breakpoint inside an instruction makes the
+// program execute something else. The errors are:
+//
+//   - *NotBoundaryError: the place is inside an instruction;
+//   - *NotCodeError: bytes before it are no known instruction;
+//   - *OutsideError: the place is not in the function.
 func (f *Function) Boundary(offset int) error {
 	if offset < 0 || offset >= len(f.Code) {
 		return &OutsideError{offset, len(f.Code)}
@@ -106,10 +107,10 @@ func (f *Function) Boundary(offset int) error {
 	return found
 }
 
-// Probeable returns nil if a probe can be placed at offset: if an instruction
-// starts there, with Boundary's errors, and if the kernel can execute it at
-// another address, else a *RefusedError. The kernel itself says so only where a
-// process has mapped the file when the probe is made, and is silent otherwise.
+// Probeable returns nil if a probe can be placed at offset. If no instruction starts there, the
+// error is Boundary's. If the kernel cannot execute the instruction at another address, it is a
+// *RefusedError. The kernel itself checks this only if a process maps the file when the probe
+// is made; otherwise it reports no error.
 func (f *Function) Probeable(offset int) error {
 	if err := f.Boundary(offset); err != nil {
 		return err

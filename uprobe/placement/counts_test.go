@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 const calls = `

@@ -5,20 +5,18 @@ import (
 	"fmt"
 )
 
-// How far Entry looks. No prologue that it can pass is longer.
+// Limits of Entry's search. No prologue that it can pass is longer.
 const (
 	maxSkip         = 32
 	maxInstructions = 6
 )
 
-// Entry returns how many bytes a probe on the function's entry moves forward so
-// that the kernel need not single-step the instruction under it, and why, in a
-// few words for people. 0 means that the probe stays, and why says what stopped
-// it, or is empty where the first instruction is a cheap one anyway.
+// Entry returns by how many bytes to move a probe on the function's entry forward so that the
+// kernel need not single-step the probed instruction. why says briefly, for display, why the
+// probe is moved or not. If skip is 0 and why is "", the first instruction is cheap already.
 //
-// Every call of the function passes the new place exactly once, and everything
-// that a probe may read there is as it was at the first instruction: the
-// package's documentation argues this.
+// Every call of the function passes the new place exactly once, and a probe there fetches the
+// same values as at the first instruction: see the package documentation.
 func (f *Function) Entry() (skip int, why string) {
 	if len(f.Code) == 0 {
 		return 0, "the function's size is not known"
@@ -72,10 +70,9 @@ func (f *Function) Entry() (skip int, why string) {
 	return skip, fmt.Sprintf("%#x bytes past %q, which the kernel would single-step, to %q", skip, f.text(0, first.length), f.text(skip, in.length))
 }
 
-// entered says how control may come to an instruction behind the first one, up
-// to limit, other than by running from the first one, or is "". A Go prologue
-// is generated apart from the function's body, so that no jump table can lead
-// into it.
+// entered returns how control may reach an instruction after the first one, up to limit,
+// without passing the first one. It returns "" if that is impossible. A Go prologue is
+// generated separately from the function's body, so no jump table can lead into it.
 func (f *Function) entered(limit int, goPrologue bool) (why string) {
 	err := f.each(func(offset int, in instruction) bool {
 		switch {
@@ -93,8 +90,9 @@ func (f *Function) entered(limit int, goPrologue bool) (why string) {
 }
 
 // fillsVector reports whether the instruction at an offset only copies a general register into
-// a vector register or clears one, in a form of AVX: vpbroadcastb/w/d/q, vmovd, vmovq, vpxor.
-// No probe can read a vector register. memset, strchr and others of glibc begin with one.
+// a vector register, or clears one, in AVX form: vpbroadcastb/w/d/q, vmovd, vmovq, vpxor. No
+// probe can read a vector register. memset, strchr and others of glibc start with such an
+// instruction.
 func (f *Function) fillsVector(offset int) bool {
 	in, ok := decodeX86(f.Code[offset:], f.bits())
 	if f.Machine != elf.EM_X86_64 || !ok || !in.vector || in.modrm>>6 != 3 {

@@ -1,22 +1,20 @@
 package placement
 
-// Exits is how the code of a function is left, but by calls and by exceptions.
+// Exits lists how control leaves a function, apart from calls and exceptions.
 type Exits struct {
-	// Returns are the offsets of its return instructions, as Function.Returns has
-	// them.
+	// Returns are the offsets of its return instructions, as Function.Returns returns them.
 	Returns []int
-	// Outside are the places that it jumps to or branches to that are not in it, in
-	// bytes from its start: parts of it that lie elsewhere, or other functions,
-	// which return in its place.
+	// Outside are the targets of its jumps and branches to other code, in bytes from its start:
+	// parts of the function that are elsewhere, or other functions, which return in its place.
 	Outside []int
-	// Indirect says that it jumps where a register or a word in memory says, which
-	// may be outside. The jumps of a switch are not meant where the compiler has
-	// marked them (notrack, gcc -fcf-protection).
+	// Indirect says that it jumps to an address in a register or in memory, which may be
+	// outside. It does not count jumps of a switch that the compiler has marked (notrack, gcc
+	// -fcf-protection).
 	Indirect bool
 }
 
-// Exits finds how the function is left. The error is a *NotCodeError if the code
-// can't be read to its end.
+// Exits returns the exits of the function. The error is a *NotCodeError if the code cannot be
+// decoded to its end.
 func (f *Function) Exits() (Exits, error) {
 	var e Exits
 	constants := f.constants()

@@ -6,19 +6,19 @@ import (
 	"fmt"
 )
 
-// Function is the machine code of one function as it stands in its file. It is
-// a plain value, and its methods only read it.
+// Function is the machine code of one function as it is in its file. It is a plain value, and
+// its methods only read it.
 type Function struct {
 	// Machine is the ELF machine: EM_X86_64, EM_386 or EM_AARCH64.
 	Machine elf.Machine
-	// Code holds the whole function from its first instruction on, and nothing
-	// behind its last.
+	// Code is the whole function from its first instruction on, without any bytes after its
+	// last.
 	Code []byte
-	// Addr is the virtual address of Code[0]. It only shows in texts.
+	// Addr is the virtual address of Code[0]. Addresses and the texts of errors use it.
 	Addr uint64
 }
 
-// at reads the instruction at an offset inside the code.
+// at decodes the instruction at an offset inside the code.
 func (f *Function) at(offset int) (instruction, bool) {
 	switch f.Machine {
 	case elf.EM_X86_64, elf.EM_386:
@@ -29,7 +29,6 @@ func (f *Function) at(offset int) (instruction, bool) {
 	return instruction{}, false
 }
 
-// bits is the size of an address of the x86 machine.
 func (f *Function) bits() int {
 	if f.Machine == elf.EM_386 {
 		return 32
@@ -37,8 +36,8 @@ func (f *Function) bits() int {
 	return 64
 }
 
-// quiet says whether the instruction at offset leaves everything as it is that
-// a probe could read.
+// quiet reports whether the instruction at offset leaves everything that a probe could read
+// unchanged.
 func (f *Function) quiet(offset int) bool {
 	if f.Machine == elf.EM_AARCH64 {
 		return aarch64Quiet(binary.LittleEndian.Uint32(f.Code[offset:]))
@@ -46,8 +45,8 @@ func (f *Function) quiet(offset int) bool {
 	return x86Quiet(f.Code[offset:], f.bits())
 }
 
-// text is the instruction at offset, of the given length, as objdump prints it,
-// or its bytes where the disassembler doesn't know it.
+// text returns the instruction at offset, of the given length, in objdump's syntax. If the
+// disassembler does not know it, it returns the bytes.
 func (f *Function) text(offset, length int) string {
 	code := f.Code[offset : offset+length]
 	text := ""
@@ -62,11 +61,10 @@ func (f *Function) text(offset, length int) string {
 	return text
 }
 
-// Stepped says whether the kernel would single-step the instruction at offset
-// when a probe there is hit; else it carries the instruction out on its own,
-// which costs a fraction. Where kernels differ it answers for the one that
-// steps: the package's documentation has a table. Bytes that are no instruction
-// count as stepped.
+// Stepped reports whether the kernel would single-step the instruction at offset when a probe
+// there is hit. Otherwise it emulates the instruction, which costs a fraction. If kernels
+// differ, it returns true: the package documentation has a table. It also returns true for
+// bytes that are no instruction.
 func (f *Function) Stepped(offset int) bool {
 	if offset < 0 || offset >= len(f.Code) {
 		return true

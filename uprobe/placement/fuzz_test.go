@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
-	"github.com/ringtap/ringtap/internal/fuzzing"
+	"github.com/ringtap/ringtap/internal/testkit/fuzzing"
 )
 
 func FuzzFunction(f *testing.F) {

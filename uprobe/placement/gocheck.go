@@ -5,13 +5,12 @@ import (
 	"encoding/binary"
 )
 
-// goStackCheck returns the length of the check of the stack's size that the Go
-// linker puts before a function's own code (stacksplit in cmd/internal/obj/x86
-// and cmd/internal/obj/arm64; since Go's register ABI), or 0. The check compares
-// the stack pointer with a limit of the goroutine and goes to code at the
-// function's end if it is too low; that code calls runtime.morestack, which
-// moves the stack or lets another goroutine run, and jumps to the first
-// instruction again.
+// goStackCheck returns the length of the check of the stack's size at the start of a Go
+// function (stacksplit in cmd/internal/obj/x86 and cmd/internal/obj/arm64; since Go's register
+// ABI), or 0 if there is none. The check compares the stack pointer with a limit of the
+// goroutine. If it is too low, it branches to code at the function's end. That calls
+// runtime.morestack, which moves the stack or lets another goroutine run, and jumps back to the
+// first instruction.
 func (f *Function) goStackCheck() int {
 	length, grow := 0, 0
 	switch f.Machine {
@@ -26,10 +25,10 @@ func (f *Function) goStackCheck() int {
 	return length
 }
 
-// growsAndRestarts says whether the code at offset runs straight through one
-// call of another function and jumps to the first instruction then.
+// growsAndRestarts reports whether the code at offset runs straight through one call of another
+// function and then jumps to the first instruction.
 func (f *Function) growsAndRestarts(offset int) bool {
-	const longest = 64 // every argument register stored and loaded again
+	const longest = 64 // enough to store and reload every argument register
 	called := false
 	for range longest {
 		if offset <= 0 || offset >= len(f.Code) {
@@ -53,7 +52,7 @@ func (f *Function) growsAndRestarts(offset int) bool {
 	return false
 }
 
-// goCheckX86 recognizes the three forms, for small, large and huge frames:
+// goCheckX86 recognizes three forms, for small, large and huge frames:
 //
 //	cmp 0x10(%r14),%rsp; jbe grow
 //	lea -N(%rsp),%r12; cmp 0x10(%r14),%r12; jbe grow
@@ -95,7 +94,7 @@ func (f *Function) goCheckX86() (length, grow int) {
 	default:
 		cmp = 0x49 // with %rsp
 	}
-	// The limit for Go's own code, or that for the system's stack.
+	// The limit of Go code, or of the system stack.
 	if !has(cmp, 0x3b, 0x66, 0x10) && !has(cmp, 0x3b, 0x66, 0x18) {
 		return 0, 0
 	}
@@ -106,9 +105,9 @@ func (f *Function) goCheckX86() (length, grow int) {
 	return i, grow
 }
 
-// goCheckAArch64 recognizes a load of the limit into x16, arithmetic with x17
-// and x27 as only results, and branches to one place: at most one if the
-// subtraction underflows, and one at the end:
+// goCheckAArch64 recognizes a load of the limit into x16, arithmetic that writes only x17 and
+// x27, and branches to one place. There is a branch at the end, and possibly one before it if
+// the subtraction underflows:
 //
 //	ldr x16, [x28,#16]; cmp sp, x16; b.ls grow
 //	ldr x16, [x28,#16]; sub x17, sp, #N; cmp x17, x16; b.ls grow

@@ -1,30 +1,28 @@
 package placement
 
-// flow is what an instruction does to the way through the code.
+// flow says where execution continues after an instruction.
 type flow uint8
 
 const (
-	flowNext     flow = iota // goes on to the next instruction, or calls and comes back
-	flowBranch               // may go to target
-	flowJump                 // goes to target
-	flowIndirect             // goes where a register or a word in memory says
+	flowNext     flow = iota // at the next instruction, perhaps after a call
+	flowBranch               // at target or the next instruction
+	flowJump                 // at target
+	flowIndirect             // at the address in a register or in memory
 	flowReturn
 )
 
-// instruction is what placement needs to know of one instruction, whatever the
-// machine.
+// instruction has the machine-independent properties of one instruction.
 type instruction struct {
 	length int
 	flow   flow
 	// target of a direct branch or call, in bytes from the function's start.
 	target int
-	// direct says that there is a target.
+	// direct says that target is set.
 	direct bool
-	// notrack marks an indirect jump within the function, by the jump table of a
-	// switch.
+	// notrack marks an indirect jump within the function, through the jump table of a switch.
 	notrack bool
-	// stepped says that a kernel that is in use single-steps it.
+	// stepped says that some kernel in use single-steps it.
 	stepped bool
-	// refused says why the kernel takes no probe here, or must not be asked to.
+	// refused says why the kernel rejects a probe here, or would execute it wrongly; else "".
 	refused string
 }

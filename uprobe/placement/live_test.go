@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // uprobeType is the number of the uprobe PMU.

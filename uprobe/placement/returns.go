@@ -2,10 +2,10 @@ package placement
 
 import "fmt"
 
-// NoReturnError says that a function has no return instruction.
+// NoReturnError is returned if a function has no return instruction.
 type NoReturnError struct {
-	// Jumps are the offsets of the jumps that leave the function instead, in
-	// bytes from its start; without any the function never ends.
+	// Jumps are the offsets of the jumps that leave the function instead, in bytes from its
+	// start. If there are none, the function never ends.
 	Jumps []int
 }
 
@@ -16,15 +16,15 @@ func (e *NoReturnError) Error() string {
 	return fmt.Sprintf("the function has no return: it ends in a jump at +%#x to another function, which returns in its place", e.Jumps[0])
 }
 
-// Returns are the offsets of all return instructions, ascending, in bytes from
-// the function's start: on amd64 ret with and without a number, near and far,
-// with any prefix (rep ret, bnd ret); on arm64 ret, retaa and retab.
+// Returns returns the offsets of all return instructions, sorted, in bytes from the function's
+// start. On amd64 these are ret with and without an operand, near and far, with any prefix (rep
+// ret, bnd ret); on arm64 they are ret, retaa and retab.
 //
-// A function may also end in a jump to another one, which then returns to the
-// caller in its place (a tail call). Those ends are not among them. The Go
-// compiler ends no function so but the wrappers of promoted methods; assembly
-// may. A function that has no return at all gives a *NoReturnError, and one that
-// can't be read to its end a *NotCodeError: an incomplete list would lose calls.
+// A function may also end in a jump to another one, which then returns to the caller in its
+// place (a tail call). Such ends are not included. The Go compiler creates them only in
+// wrappers of promoted methods; assembly may contain them. If a function has no return at all,
+// the error is a *NoReturnError. If it cannot be decoded to its end, the error is a
+// *NotCodeError: an incomplete list would miss calls.
 func (f *Function) Returns() ([]int, error) {
 	var returns, jumps []int
 	constants := f.constants()

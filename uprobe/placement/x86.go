@@ -2,7 +2,7 @@ package placement
 
 import "golang.org/x/arch/x86/x86asm"
 
-// x86 reads the instruction at offset of an x86 function.
+// x86 decodes the instruction at offset of an x86 function.
 func (f *Function) x86(offset int) (instruction, bool) {
 	in, ok := decodeX86(f.Code[offset:], f.bits())
 	if !ok {
@@ -19,7 +19,7 @@ func (f *Function) x86(offset int) (instruction, bool) {
 		switch op := in.opcode; {
 		case op >= 0x70 && op <= 0x7f, op >= 0xe0 && op <= 0xe3: // Jcc, LOOP, JRCXZ
 			out.flow, relative = flowBranch, true
-		case op == 0xc7 && in.modrm == 0xf8: // XBEGIN, where a transaction ends that failed
+		case op == 0xc7 && in.modrm == 0xf8: // XBEGIN, whose target is where a failed transaction continues
 			out.flow, relative = flowBranch, true
 		case op == 0xe8:
 			relative = true
@@ -41,10 +41,9 @@ func (f *Function) x86(offset int) (instruction, bool) {
 	return out, true
 }
 
-// emulated says whether the kernel carries the instruction out on its own
-// (branch_setup_xol_ops and push_setup_xol_ops of arch/x86/kernel/uprobes.c).
-// Where kernels differ it answers for those that don't; the package's
-// documentation has the table.
+// emulated reports whether all kernels emulate the instruction (branch_setup_xol_ops and
+// push_setup_xol_ops of arch/x86/kernel/uprobes.c). The package documentation has the table of
+// differences.
 func (in *x86Inst) emulated() bool {
 	if in.vector || in.size16 {
 		return false
@@ -65,9 +64,9 @@ func (in *x86Inst) emulated() bool {
 	return false
 }
 
-// refused says why the kernel takes no probe on the instruction
-// (uprobe_init_insn and branch_setup_xol_ops of arch/x86/kernel/uprobes.c, and
-// prepare_uprobe of kernel/events/uprobes.c), or is "".
+// refused returns the reason if the kernel rejects a probe on the instruction, else ""
+// (uprobe_init_insn and branch_setup_xol_ops of arch/x86/kernel/uprobes.c, and prepare_uprobe
+// of kernel/events/uprobes.c).
 func (in *x86Inst) refused() string {
 	switch {
 	case in.lock:
@@ -77,9 +76,9 @@ func (in *x86Inst) refused() string {
 	case in.opMap == 0 && in.opcode == 0x8e && in.modrm>>3&7 == 2:
 		return "it holds back exceptions"
 	}
-	// The kernel takes a vector instruction's opcode for a one-byte opcode,
-	// whatever its map: it refuses some for that, and does the one-byte
-	// opcode's work for others, so that VZEROUPPER is a branch.
+	// The kernel treats a vector instruction's opcode as a one-byte opcode, ignoring its map.
+	// It rejects some for that, and executes the one-byte opcode for others, so that VZEROUPPER
+	// becomes a branch.
 	if in.vector {
 		switch op := in.opcode; {
 		case op >= 0x70 && op <= 0x7f, op == 0x90, op == 0x9d, op == 0xc2, op == 0xc3, op == 0xca, op == 0xcb,
@@ -116,9 +115,9 @@ func (in *x86Inst) refused() string {
 	return ""
 }
 
-// x86Quiet says whether an instruction leaves everything as it is that a probe
-// could read: it writes no register but the flags and no memory, goes on to the
-// next instruction, and can't fail for what the caller handed over.
+// x86Quiet reports whether an instruction leaves everything that a probe could read unchanged:
+// it writes no memory and no register except the flags, continues at the next instruction, and
+// cannot fault because of a value from the caller.
 func x86Quiet(code []byte, bits int) bool {
 	in, ok := decodeX86(code, bits)
 	if !ok || in.lock || in.vector || in.segment {
@@ -142,8 +141,8 @@ func x86Quiet(code []byte, bits int) bool {
 		switch arg := arg.(type) {
 		case nil, x86asm.Reg, x86asm.Imm:
 		case x86asm.Mem:
-			// A variable of the object itself: the address is fixed, so that
-			// no caller can make it fail.
+			// A variable of the object itself: the address is fixed, so no caller can make it
+			// fault.
 			fixed := arg.Base == x86asm.RIP || bits == 32 && arg.Base == 0
 			if !fixed || arg.Index != 0 || arg.Segment != 0 || inst.Op == x86asm.BT {
 				return false
@@ -155,7 +154,7 @@ func x86Quiet(code []byte, bits int) bool {
 	return true
 }
 
-// x86Text is the instruction at the start of code as objdump prints it.
+// x86Text returns the instruction at the start of code in objdump's syntax.
 func x86Text(code []byte, addr uint64, bits int) string {
 	if string(code) == "\xf3\x0f\x1e\xfa" {
 		return "endbr64"

@@ -2,9 +2,8 @@ package placement
 
 import "encoding/binary"
 
-// x86Inst is what the encoding of one x86 instruction says about its
-// length and its way through the code (Intel SDM volume 2, chapter 2 and
-// appendix A).
+// x86Inst is one decoded x86 instruction: its length, and the fields that decide its control
+// flow (Intel SDM volume 2, chapter 2 and appendix A).
 type x86Inst struct {
 	length int
 	// opMap is the opcode map: 0 for one byte, 1 for 0F, 2 for 0F 38, 3 for
@@ -12,12 +11,12 @@ type x86Inst struct {
 	opMap  byte
 	opcode byte
 	modrm  byte // 0 if it has none
-	rex    byte // the whole prefix, 0 if there is none
+	rex    byte // the whole prefix byte, 0 if there is none
 	vector bool // VEX or EVEX encoded
-	short  bool // of 32-bit code
+	short  bool // 32-bit code
 
 	size16, repne, rep, lock, segment bool // prefixes 66, F2, F3, F0, and 26, 2E, 36 or 3E
-	prefixes                          int  // how many of all legacy prefixes
+	prefixes                          int  // number of legacy prefixes
 
 	imm int64 // the immediate or the branch's displacement, sign-extended
 }
@@ -28,23 +27,23 @@ const (
 	imm8
 	imm16
 	immOperand      // 2 bytes with prefix 66, else 4
-	immFull         // as immOperand, 8 with REX.W
+	immFull         // like immOperand, but 8 bytes with REX.W
 	immEnter        // 2 bytes and 1
-	immOffset       // a whole address: 8 bytes, 4 in 32-bit code or with prefix 67
+	immOffset       // a full address: 8 bytes, or 4 in 32-bit code or with prefix 67
 	immNear         // a branch's 4 bytes
 	immTwo          // two single bytes
 	immBad     = -1 // no instruction
 )
 
-// decodeX86 reads the instruction at the start of code, of 64 or 32 bits. It knows lengths of all
-// that compilers and assemblers emit, vectors included, which x86asm does not,
-// and takes a tenth of x86asm's time. What it doesn't know is no instruction.
+// decodeX86 decodes the instruction at the start of code, in 64-bit or 32-bit mode. It knows
+// all instructions that compilers and assemblers emit, including vector instructions, which
+// x86asm does not. It takes a tenth of x86asm's time. ok is false for unknown instructions.
 func decodeX86(code []byte, bits int) (in x86Inst, ok bool) {
 	in.short = bits == 32
 	const longest = 15
 	code = code[:min(len(code), longest)]
 	i := 0
-	address := false // prefix 67: of 32 bits, in 32-bit code of 16
+	address := false // prefix 67: 32-bit addresses, or 16-bit ones in 32-bit code
 prefixes:
 	for ; i < len(code); i++ {
 		switch code[i] {
@@ -153,15 +152,15 @@ func signed(b []byte) int64 {
 	return 0
 }
 
-// memoryEnd returns the index behind a memory operand whose SIB byte or
-// displacement is at i, or -1 if the code ends before.
+// memoryEnd returns the index after a memory operand whose SIB byte or displacement is at i, or
+// -1 if the code ends before that.
 func memoryEnd(code []byte, i int, modrm byte) int {
 	mod, rm := modrm>>6, modrm&7
 	if rm == 4 {
 		if i >= len(code) {
 			return -1
 		}
-		rm = code[i] & 7 // the base; 5 without a displacement is a bare address
+		rm = code[i] & 7 // the base; 5 without a displacement means an absolute address
 		i++
 	}
 	switch {
@@ -176,7 +175,7 @@ func memoryEnd(code []byte, i int, modrm byte) int {
 	return i
 }
 
-// memoryEnd16 is memoryEnd of an address of 16 bits.
+// memoryEnd16 is memoryEnd for 16-bit addresses.
 func memoryEnd16(code []byte, i int, modrm byte) int {
 	mod, rm := modrm>>6, modrm&7
 	switch {
@@ -191,14 +190,14 @@ func memoryEnd16(code []byte, i int, modrm byte) int {
 	return i
 }
 
-// readOpcode reads from the first byte behind legacy prefixes and REX, and
-// returns the index behind the opcode.
+// readOpcode decodes the opcode at i, after legacy prefixes and REX. It returns the index after
+// the opcode.
 func (in *x86Inst) readOpcode(code []byte, i int) (next int, hasModRM bool, imm int) {
 	at := func(n int) byte {
 		if i+n < len(code) {
 			return code[i+n]
 		}
-		return 0 // the caller's later checks find that the code ends
+		return 0 // later checks of the caller detect the end of the code
 	}
 	in.opcode = code[i]
 	if in.short {
@@ -243,7 +242,7 @@ func (in *x86Inst) readOpcode(code []byte, i int) (next int, hasModRM bool, imm 
 	return i + 2, shape.modrm, int(shape.imm)
 }
 
-// readVector reads a VEX or EVEX prefix and its opcode (SDM volume 2, 2.3 and 2.7).
+// readVector decodes a VEX or EVEX prefix and its opcode (SDM volume 2, 2.3 and 2.7).
 func (in *x86Inst) readVector(code []byte, i int) (next int, hasModRM bool, imm int) {
 	if in.rex != 0 || in.size16 || in.rep || in.repne || in.lock {
 		return i, false, immBad
@@ -285,8 +284,8 @@ func (in *x86Inst) readVector(code []byte, i int) (next int, hasModRM bool, imm 
 	return i, false, immBad
 }
 
-// groupImmediate is the immediate of an instruction whose ModRM byte is part of
-// its opcode.
+// groupImmediate returns the immediate of an instruction whose ModRM byte is part of its
+// opcode.
 func (in *x86Inst) groupImmediate(imm int) int {
 	reg := in.modrm >> 3 & 7
 	if in.opMap != 0 {

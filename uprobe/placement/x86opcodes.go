@@ -32,7 +32,7 @@ var oneByte = makeMap([]row{
 	{0xf6, 0xf6, true, imm8}, {0xf7, 0xf7, true, immOperand}, {0xfe, 0xff, true, immNone},
 })
 
-// twoByte is the map behind 0F (SDM volume 2, table A-3).
+// twoByte is the opcode map after 0F (SDM volume 2, table A-3).
 var twoByte = makeMap([]row{
 	{0x00, 0x03, true, immNone}, {0x04, 0x04, false, immBad}, {0x0a, 0x0a, false, immBad}, {0x0c, 0x0c, false, immBad},
 	{0x0d, 0x0d, true, immNone}, {0x0f, 0x0f, true, imm8},
@@ -47,7 +47,7 @@ var twoByte = makeMap([]row{
 	{0xd0, 0xff, true, immNone},
 })
 
-// row is a range of opcodes of one shape; an opcode in no row stands alone.
+// row is a range of opcodes with the same shape. Opcodes in no row have nothing after them.
 type row struct {
 	first, last byte
 	modrm       bool

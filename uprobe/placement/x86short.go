@@ -1,9 +1,9 @@
 package placement
 
-// shortShape is what an instruction of 32-bit code has behind its opcode where the opcode
-// means another instruction than in 64-bit code, or none there (SDM volume 2, appendix
-// A). next is the byte behind the opcode.
-func (in *x86Inst) shortShape(next byte) (s shape, own bool) {
+// shortShape returns what follows the opcode of an instruction in 32-bit code. next is the byte
+// after the opcode. differs is false if the opcode means the same instruction in 64-bit code
+// (SDM volume 2, appendix A).
+func (in *x86Inst) shortShape(next byte) (s shape, differs bool) {
 	switch op := in.opcode; {
 	case op >= 0x40 && op <= 0x4f, // INC, DEC
 		op == 0x06, op == 0x07, op == 0x0e, op == 0x16, op == 0x17, op == 0x1e, op == 0x1f, // PUSH, POP of segments

@@ -6,16 +6,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/snapshot"
+	"github.com/ringtap/ringtap/internal/text/escape"
+	"github.com/ringtap/ringtap/internal/text/match"
 )
 
-// brief writes of a snapshot only the threads and goroutines that a verdict is about, and of
-// their stacks the program's own functions.
+// brief prints only the threads and goroutines of a snapshot that a verdict is about, and only the
+// program's own functions of their stacks.
 type brief struct {
 	text
 	verdict *verdict
-	frames  int // how many lines of each stack
+	frames  int // lines per stack
 }
 
 func (w brief) write() {
@@ -57,7 +58,7 @@ func (w brief) write() {
 	}
 }
 
-// stack writes a head and, if moved is set, the functions of a stack.
+// stack prints a head and, if moved is set, the functions of a stack.
 func (w brief) stack(head string, moved bool, frames []snapshot.Frame, truncated bool) {
 	if moved {
 		fmt.Fprintln(w)
@@ -87,7 +88,7 @@ func ownFrames(frames []snapshot.Frame) []snapshot.Frame {
 	}
 	first := slices.IndexFunc(frames, func(f snapshot.Frame) bool { return !isWaiting(&f) })
 	if first > 0 {
-		frames = frames[first-1:] // with the function that the program calls
+		frames = frames[first-1:] // starts with the function that the program calls
 	}
 	for len(frames) > 1 && isStart(&frames[len(frames)-1]) {
 		frames = frames[:len(frames)-1]
@@ -111,14 +112,11 @@ func ownFrame(frames []snapshot.Frame) *snapshot.Frame {
 	return nil
 }
 
-// isWaiting reports whether a function is part of the C library, or of the packages by which a Go program waits.
-// Inlined functions have the object of the function that they are in.
+// isWaiting reports whether a function is part of the C library, or of the Go packages in which
+// goroutines wait. An inlined function has the object of the function that it is inlined into.
 func isWaiting(f *snapshot.Frame) bool {
-	object := filepath.Base(f.Object)
-	for _, library := range []string{"libc.so", "libc-2.", "ld-linux", "ld-musl", "libpthread", "libc.musl"} {
-		if strings.HasPrefix(object, library) {
-			return true
-		}
+	if match.IsCLibrary(filepath.Base(f.Object)) {
+		return true
 	}
 	for _, prefix := range []string{"runtime.", "internal/runtime/", "internal/sync.", "sync.", "internal/poll.", "syscall.", "internal/syscall/", "os.", "net.", "io.", "bufio.", "time."} {
 		if strings.HasPrefix(f.Name, prefix) {
@@ -128,13 +126,13 @@ func isWaiting(f *snapshot.Frame) bool {
 	return false
 }
 
-// starts are the functions that call a thread's or a goroutine's first one.
+// starts are the functions that call the first function of a thread or goroutine.
 var starts = []string{"start_thread", "clone", "clone3", "__clone", "__clone3", "_start", "__libc_start_call_main", "__libc_start_main", "runtime.goexit", "runtime.goexit.abi0", "runtime.main"}
 
 func isStart(f *snapshot.Frame) bool { return slices.Contains(starts, f.Name) }
 
-// ownPlace names the innermost function of a stack that is the program's own, with its line; ""
-// if there is none.
+// ownPlace returns the innermost function of a stack that is the program's own, with its line, or
+// "".
 func ownPlace(frames []snapshot.Frame) string {
 	f := ownFrame(frames)
 	if f == nil {
@@ -143,7 +141,7 @@ func ownPlace(frames []snapshot.Frame) string {
 	return escape.Text(place(f))
 }
 
-// place names a function and its line: "flush (app/main.py:10)".
+// place returns a function and its line: "flush (app/main.py:10)".
 func place(f *snapshot.Frame) string {
 	if f.Line == 0 {
 		return f.Name

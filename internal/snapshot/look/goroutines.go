@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/snapshot"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// goroutines writes the goroutines of a Go program. Of one that runs the thread has the
-// stack.
+// goroutines prints the goroutines of a Go program. The stack of a running goroutine is printed
+// with its thread.
 func (w text) goroutines() {
 	groups, n := w.GroupGoroutines(w.all), 0
 	for i := range groups {
@@ -31,8 +31,8 @@ func (w text) goroutines() {
 	}
 }
 
-// goroutineGroup writes goroutines at the same place. It writes no stack again if they have not
-// moved since the look before.
+// goroutineGroup prints goroutines at the same place. It omits the stack if they have not moved
+// since the previous look.
 func (w text) goroutineGroup(goroutines []*snapshot.Goroutine) {
 	first := goroutines[0]
 	head, moved := w.goroutineHead(goroutines)
@@ -52,8 +52,8 @@ func (w text) goroutineGroup(goroutines []*snapshot.Goroutine) {
 	}
 }
 
-// goroutineHead names goroutines at the same place, and says what they wait for and how long
-// they have done so. moved is false if all were there at the look before.
+// goroutineHead returns the goroutines at one place, what they wait for and for how long. moved is
+// false if all of them were there at the previous look.
 func (w text) goroutineHead(goroutines []*snapshot.Goroutine) (head string, moved bool) {
 	first := goroutines[0]
 	var ids []string

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/snapshot"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// jsonSnapshot is a look at a process as JSON. What is not known is left out.
+// jsonSnapshot is a snapshot of a process as JSON. Unknown values are omitted.
 type jsonSnapshot struct {
 	Time    time.Time    `json:"time"` // RFC 3339
 	PID     int          `json:"pid"`
@@ -16,10 +16,10 @@ type jsonSnapshot struct {
 	Comm    string       `json:"comm"`
 	Command string       `json:"command,omitempty"`
 	Cgroup  string       `json:"cgroup,omitempty"`
-	Stopped int64        `json:"stopped_ns,omitempty"` // how long it stood still for the look
+	Stopped int64        `json:"stopped_ns,omitempty"` // how long it was stopped for the snapshot
 	Threads []jsonThread `json:"threads"`
 
-	Deadlocks [][]int `json:"deadlocks,omitempty"` // circles of threads, by id, that some of these are in
+	Deadlocks [][]int `json:"deadlocks,omitempty"` // thread ids of cycles that contain threads of this process
 
 	Runtimes   []string        `json:"go,omitempty"` // versions of the Go runtimes
 	Goroutines []jsonGoroutine `json:"goroutines,omitempty"`
@@ -27,36 +27,36 @@ type jsonSnapshot struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// jsonThread is a thread, its stacks leaf first.
+// jsonThread is a thread. Its stacks start with the innermost function.
 type jsonThread struct {
 	TID       int         `json:"tid"`
 	Comm      string      `json:"comm"`
 	State     string      `json:"state"`               // the letter of proc_pid_stat(5)
 	Waited    *int64      `json:"waited_ns,omitempty"` // since it was on a CPU
-	Looks     int         `json:"looks"`               // in a row that found it in this wait
+	Looks     int         `json:"looks"`               // snapshots in a row with this wait
 	Syscall   string      `json:"syscall,omitempty"`   // in words
 	Holder    *jsonHolder `json:"holder,omitempty"`
 	Kernel    []string    `json:"kernel,omitempty"`
 	Wchan     string      `json:"wchan,omitempty"`
 	User      []jsonPlace `json:"user,omitempty"`
-	Truncated bool        `json:"truncated,omitempty"` // the callers of the last frame are not known
+	Truncated bool        `json:"truncated,omitempty"` // the callers of the last frame are unknown
 	Sampled   bool        `json:"sampled,omitempty"`   // the thread runs, and the stacks are a sample
 	Missing   string      `json:"missing,omitempty"`   // why there is no user stack
 
-	Uninterpreted string `json:"uninterpreted,omitempty"` // why functions of a runtime are not in the user stack
+	Uninterpreted string `json:"uninterpreted,omitempty"` // why the user stack lacks interpreted functions
 }
 
-// jsonGoroutine is a goroutine, its stack leaf first.
+// jsonGoroutine is a goroutine. Its stack starts with the innermost function.
 type jsonGoroutine struct {
 	ID        uint64      `json:"id"`
 	Parent    uint64      `json:"parent,omitempty"`
-	State     string      `json:"state"`               // as tracebacks of Go have it
-	Looks     int         `json:"looks"`               // in a row that found it in this wait
-	Waited    *int64      `json:"waited_ns,omitempty"` // roughly, as the runtime itself knows it
+	State     string      `json:"state"`               // as in Go's tracebacks
+	Looks     int         `json:"looks"`               // snapshots in a row with this wait
+	Waited    *int64      `json:"waited_ns,omitempty"` // roughly, from the runtime
 	Thread    int         `json:"tid,omitempty"`       // that it runs on
 	Locked    bool        `json:"locked,omitempty"`    // to its thread
-	Lock      string      `json:"lock,omitempty"`      // or channel that it waits for
-	System    bool        `json:"system,omitempty"`    // the runtime's own
+	Lock      string      `json:"lock,omitempty"`      // lock or channel that it waits for
+	System    bool        `json:"system,omitempty"`    // belongs to the runtime
 	User      []jsonPlace `json:"user,omitempty"`
 	Truncated bool        `json:"truncated,omitempty"`
 	Missing   string      `json:"missing,omitempty"`
@@ -66,10 +66,10 @@ type jsonGoroutine struct {
 // jsonPlace is a frame of a user stack.
 type jsonPlace struct {
 	Name    string `json:"name,omitempty"`
-	Offset  uint64 `json:"offset"`            // from the function's start; in the object where there is no name
-	Inlined bool   `json:"inlined,omitempty"` // into the next: it has no offset of its own
+	Offset  uint64 `json:"offset"`            // from the function's start, or in the object if there is no name
+	Inlined bool   `json:"inlined,omitempty"` // into the next frame: it has no offset of its own
 	Object  string `json:"object"`            // "" for an interpreted function
-	Runtime string `json:"runtime,omitempty"` // that interprets the function
+	Runtime string `json:"runtime,omitempty"` // runtime that interprets the function
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 }
@@ -81,8 +81,8 @@ type jsonHolder struct {
 	TID     int    `json:"tid,omitempty"`
 	Name    string `json:"name"`
 	Ended   bool   `json:"ended,omitempty"`
-	Readers int    `json:"readers,omitempty"` // that have a rwlock, which does not keep who they are
-	Passes  bool   `json:"passes,omitempty"`  // from thread to thread during the look; no holder is named
+	Readers int    `json:"readers,omitempty"` // number of readers of a rwlock, which does not record who they are
+	Passes  bool   `json:"passes,omitempty"`  // the lock passed from thread to thread during the look; no holder is named
 }
 
 func jsonOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Thread) *jsonSnapshot {

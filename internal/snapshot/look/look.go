@@ -1,11 +1,11 @@
-// Package look shows what the threads of processes wait for and the stacks that led there,
-// at one look or many, as text for people or as JSON.
+// Package look prints what the threads of processes wait for and the stacks that led there, once or
+// repeatedly, as text or as JSON.
 //
 //	target.Search → processes → snapshot.Taker → Snapshots ─┬→ text: goroutines, threads
 //	     ↑ each look                                        ├→ brief text, then the verdict on locks
 //	                                                        └→ JSON, an object for each process
 //
-// What matters most comes last, where the eye is when the prompt returns.
+// The most important part comes last, where the user looks when the prompt returns.
 package look
 
 import (
@@ -20,30 +20,29 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/cli/target"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/snapshot"
-	"github.com/ringtap/ringtap/internal/target"
 )
 
-// Options are the options of Run.
+// Options configure Run.
 type Options struct {
-	Search  target.Search    // finds the processes, anew before each look
+	Search  target.Search    // finds the processes, again before each look
 	Threads snapshot.Options // for their threads
-	Every   time.Duration    // between two looks; if 0, Run looks once
-	All     bool             // show each thread and goroutine separately, and all of them
-	JSON    bool             // write an object a line for each process
+	Every   time.Duration    // time between looks; if 0, Run looks once
+	All     bool             // show every thread and goroutine, and each separately
+	JSON    bool             // write one object per line for each process
 	Out     io.Writer
-	// Width and Height are the columns and lines of the terminal that Out is, 0 if it is no
-	// terminal.
+	// Width and Height are the size of the terminal that Out is, in columns and lines. They are 0
+	// if it is no terminal.
 	Width, Height int
-	Note          func(text string) // is called with what is missing, and why
+	Note          func(text string) // called for each note on what is missing, and why
 }
 
-// Run looks at processes once, or every Options.Every until all have ended or the context is
-// done. It does not repeat the stacks of threads that have not moved since the look before. It
-// returns a *snapshot.GoneError for a process that has ended only if the process was named by
-// its number, or is the only one.
+// Run looks at processes once, or every Options.Every until all have ended or ctx is done. It omits
+// the stacks of threads that have not moved since the previous look. A process that has ended is a
+// *snapshot.GoneError only if it was given by PID or is the only one.
 func Run(ctx context.Context, o Options) error {
 	for _, note := range o.Search.Owners(process.Host{}) {
 		o.Note(note)
@@ -58,22 +57,22 @@ func Run(ctx context.Context, o Options) error {
 	return l.run(ctx)
 }
 
-// looks are looks at the same processes.
+// looks is a series of looks at the same processes.
 type looks struct {
 	Options
 	take  func(ctx context.Context, pid int) (*snapshot.Snapshot, error)
-	pids  []int        // that had not ended at the last look, and those that began since
-	asked map[int]bool // of these, by their numbers
+	pids  []int        // alive at the last look, or started since
+	asked map[int]bool // processes that were given by PID
 	still map[int]snapshot.Still
-	told  map[string]bool // notes
+	told  map[string]bool // notes that were printed
 }
 
-// run looks once, or again and again until all have ended.
+// run looks once, or repeatedly until all processes have ended.
 func (l *looks) run(ctx context.Context) error {
 	for n := 1; ; n++ {
 		snapshots, err := l.look(ctx)
 		if ctx.Err() != nil && l.Every > 0 {
-			return nil // that is how watching ends
+			return nil // this is how watching ends
 		}
 		if len(snapshots) > 0 {
 			if err := l.write(n, snapshots); err != nil {
@@ -95,11 +94,11 @@ func (l *looks) run(ctx context.Context) error {
 	}
 }
 
-// begun adds the processes that are named by now.
+// begun adds the processes that have started since.
 func (l *looks) begun() {
 	pids, _, err := l.Search.Find(process.Host{})
 	if err != nil {
-		return // none is left, as the next look finds
+		return // there are none, which the next look reports
 	}
 	for _, pid := range pids {
 		if _, seen := l.still[pid]; !seen && !slices.Contains(l.pids, pid) {
@@ -108,8 +107,8 @@ func (l *looks) begun() {
 	}
 }
 
-// look looks at each process. That one has ended is an error only if it was asked for
-// by its number, or as the only one, and never seen.
+// look looks at each process. A process that has ended is an error only if it was never seen, and
+// was given by PID or is the only one.
 func (l *looks) look(ctx context.Context) (snapshots []*snapshot.Snapshot, err error) {
 	var alive []int
 	for _, pid := range l.pids {
@@ -137,7 +136,7 @@ func (l *looks) look(ctx context.Context) (snapshots []*snapshot.Snapshot, err e
 	return snapshots, err
 }
 
-// note tells something once.
+// note reports a note, once.
 func (l *looks) note(text string) {
 	if !l.told[text] {
 		l.told[text] = true
@@ -145,7 +144,7 @@ func (l *looks) note(text string) {
 	}
 }
 
-// write writes what look n has found.
+// write writes the result of look n.
 func (l *looks) write(n int, snapshots []*snapshot.Snapshot) error {
 	var out bytes.Buffer
 	var err error
@@ -176,7 +175,7 @@ func (l *looks) writeJSON(out *bytes.Buffer, snapshots []*snapshot.Snapshot) err
 	return nil
 }
 
-// A stack in brief has at most mostFrames lines, and at least fewestFrames if the screen is low.
+// The limits of lines per stack in the brief form. A low screen gets the fewest.
 const mostFrames, fewestFrames = 6, 2
 
 func (l *looks) writeText(out *bytes.Buffer, n int, snapshots []*snapshot.Snapshot) {
@@ -227,7 +226,7 @@ func (l *looks) writeEach(out *bytes.Buffer, snapshots []*snapshot.Snapshot, wri
 	}
 }
 
-// screenLines returns how many lines of the terminal a text takes.
+// screenLines returns how many lines of the terminal a text occupies.
 func (l *looks) screenLines(text []byte) int {
 	n := 0
 	for line := range bytes.Lines(text) {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtap/ringtap/internal/cli/target"
 	"github.com/ringtap/ringtap/internal/snapshot"
-	"github.com/ringtap/ringtap/internal/target"
 )
 
 // server is a process of four threads: two wait at the same place for a lock that the third

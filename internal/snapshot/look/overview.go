@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/snapshot"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// maxOverview is how many groups of threads or goroutines an overview has.
+// maxOverview is how many groups of threads and goroutines an overview lists.
 const maxOverview = 10
 
-// writeOverview writes a line for each group of threads and goroutines, those that wait for a lock
-// first and native code last. It follows stacks that have scrolled away.
+// writeOverview writes one line for each group of threads and goroutines: waits for locks first,
+// native code last. It comes after stacks that do not fit on the screen.
 func (l *looks) writeOverview(out *bytes.Buffer, snapshots []*snapshot.Snapshot) {
 	var locks, program, native []string
 	add := func(lock, ofProgram bool, line string) {
@@ -71,7 +71,7 @@ func (l *looks) writeOverview(out *bytes.Buffer, snapshots []*snapshot.Snapshot)
 	}
 }
 
-// in names the program's own function in which a stack waits: " in main (a.c:7)".
+// in describes the program's own function in which a stack waits: " in main (a.c:7)".
 func in(frames []snapshot.Frame) string {
 	if place := ownPlace(frames); place != "" {
 		return " in " + place

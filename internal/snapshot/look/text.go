@@ -8,18 +8,18 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/snapshot"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// text writes a snapshot for people: what may be the reason first.
+// text prints a snapshot for people.
 type text struct {
 	*bytes.Buffer
 	*snapshot.Snapshot
 	still snapshot.Still
-	all   bool // each thread by itself
-	width int  // columns of the terminal, 0 if the output is no terminal
+	all   bool // each thread separately
+	width int  // columns of the terminal, 0 if the output is not a terminal
 }
 
 func (w text) write() {
@@ -42,7 +42,7 @@ func (w text) write() {
 	}
 }
 
-// head writes what the process is, and its command in at most width columns, unless width is 0.
+// head prints what the process is, and its command, cut to width columns unless width is 0.
 func (w text) head(width int) {
 	fmt.Fprintf(w, "process %d %s: %s\n", w.PID, escape.Text(w.Comm), w.summary())
 	if w.Command != "" {
@@ -50,7 +50,7 @@ func (w text) head(width int) {
 	}
 }
 
-// summary says what the process is, and how many of its threads are in which state.
+// summary describes the process, and counts its threads by state.
 func (w text) summary() string {
 	var parts []string
 	switch {
@@ -75,8 +75,7 @@ func (w text) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// stateWords are the letters of proc_pid_stat(5) in words, those first that are
-// looked for first.
+// stateWords describe the letters of proc_pid_stat(5), the most interesting first.
 var stateWords = []struct {
 	letter byte
 	words  string
@@ -94,7 +93,7 @@ func stateOf(t *snapshot.Thread) string {
 	return fmt.Sprintf("in state %c", t.State)
 }
 
-// states counts the threads in each state.
+// states counts the threads by state.
 func (w text) states() string {
 	n := make(map[byte]int)
 	for _, t := range w.Threads {
@@ -124,7 +123,7 @@ func (w text) groups() []snapshot.Group {
 	return groups
 }
 
-// isRuntime reports whether a thread of a Go program does nothing for a goroutine.
+// isRuntime reports whether a thread of a Go program does no work for a goroutine.
 func (w text) isRuntime(t *snapshot.Thread) bool {
 	if len(w.Runtimes) == 0 || len(t.User) == 0 || t.State != 'S' || slices.ContainsFunc(w.Goroutines, func(g *snapshot.Goroutine) bool { return g.Thread == t.TID }) {
 		return false
@@ -134,8 +133,8 @@ func (w text) isRuntime(t *snapshot.Thread) bool {
 	})
 }
 
-// threadHead names threads at the same place, and says what they do and how long they have done
-// so. moved is false if all were there at the look before.
+// threadHead returns the threads at one place, what they do and for how long. moved is false if all
+// of them were there at the previous look.
 func (w text) threadHead(threads []*snapshot.Thread) (head string, moved bool) {
 	head = "thread " + named(threads)
 	if len(threads) > 1 {
@@ -148,7 +147,7 @@ func (w text) threadHead(threads []*snapshot.Thread) (head string, moved bool) {
 	return fmt.Sprintf("%s: %s%s%s", head, stateOf(threads[0]), between(times(threads)), unmoved(looks)), w.all || slices.Min(looks) == 1
 }
 
-// times are how long threads have waited, where that is known.
+// times returns how long threads have waited, as far as known.
 func times(threads []*snapshot.Thread) (times []time.Duration) {
 	for _, t := range threads {
 		if t.Known {
@@ -158,8 +157,8 @@ func times(threads []*snapshot.Thread) (times []time.Duration) {
 	return times
 }
 
-// group writes threads at the same place. It writes no stack again if they have not moved since
-// the look before.
+// group prints threads at the same place. It omits the stacks if they have not moved since the
+// previous look.
 func (w text) group(threads []*snapshot.Thread) {
 	first := threads[0]
 	head, moved := w.threadHead(threads)
@@ -184,7 +183,7 @@ func (w text) group(threads []*snapshot.Thread) {
 	w.lines("user", userLines(first.User, first.Truncated, first.Missing, first.Uninterpreted))
 }
 
-// lines writes lines, the first after a title.
+// lines prints lines, with a title before the first.
 func (w text) lines(title string, lines []string) {
 	const indent = 9
 	for _, line := range lines {
@@ -193,8 +192,8 @@ func (w text) lines(title string, lines []string) {
 	}
 }
 
-// fit shortens a line to width columns, unless width is not positive. It cuts the start of a
-// path that the line ends with, else the end of the line.
+// fit shortens a line to width columns, if width is positive. If the line ends with a path, it cuts
+// the path's start, otherwise the line's end.
 func fit(line string, width int) string {
 	over := utf8.RuneCountInString(line) - width
 	if width <= 0 || over <= 0 {
@@ -209,7 +208,7 @@ func fit(line string, width int) string {
 	return string([]rune(line)[:width-1]) + dots
 }
 
-// userLines are the lines of a user stack.
+// userLines returns the lines of a user stack.
 func userLines(frames []snapshot.Frame, truncated bool, missing ...string) (lines []string) {
 	for i := range frames {
 		lines = append(lines, frames[i].String())
@@ -225,10 +224,10 @@ func userLines(frames []snapshot.Frame, truncated bool, missing ...string) (line
 	return lines
 }
 
-// maxNamed is how many threads of a group are named.
+// maxNamed is how many threads of a group are listed.
 const maxNamed = 4
 
-// named names the first few threads.
+// named lists the first few threads.
 func named(threads []*snapshot.Thread) string {
 	var names []string
 	for _, t := range threads[:min(len(threads), maxNamed)] {
@@ -240,8 +239,7 @@ func named(threads []*snapshot.Thread) string {
 	return strings.Join(names, ", ")
 }
 
-// distinct returns the first few different texts of threads or goroutines. It leaves out
-// empty texts.
+// distinct returns the first few different texts of threads or goroutines, without empty ones.
 func distinct[T any](threads []T, text func(T) string) []string {
 	var texts []string
 	seen := map[string]bool{"": true}

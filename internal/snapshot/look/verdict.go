@@ -6,23 +6,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/snapshot"
+	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// verdict says who waits for whose lock in the snapshots of one look.
+// verdict describes who waits for whose lock in the snapshots of one look.
 type verdict struct {
 	graph    *snapshot.WaitGraph
 	circles  [][]*snapshot.Thread
 	inCircle map[*snapshot.Thread]bool
-	// waits are those of threads outside the circles and of goroutines, the most wanted lock
-	// first. Waits for channels are among them only if there are no others.
+	// waits are those of goroutines and of threads outside the cycles, most waiters first. Waits
+	// for channels are included only if there are no others.
 	waits []lockWait
-	// threads and goroutines are those whose stacks explain the waits: the threads of the
-	// circles or, if there are none, of all waits.
+	// threads and goroutines have the stacks that explain the waits. The threads are those in
+	// cycles, or those in waits if there are no cycles.
 	threads    map[*snapshot.Thread]bool
 	goroutines map[*snapshot.Goroutine]bool
-	stuck      []*snapshot.Snapshot // processes all of whose goroutines wait for each other
+	stuck      []*snapshot.Snapshot // processes whose goroutines all wait for each other
 }
 
 // lockWait is the threads or goroutines that wait for one lock.
@@ -33,7 +33,7 @@ type lockWait struct {
 
 func (l *lockWait) count() int { return len(l.threads) + len(l.goroutines) }
 
-// isJoin reports whether threads wait for one to end.
+// isJoin reports whether threads wait for a thread to end.
 func (l *lockWait) isJoin() bool { return len(l.threads) > 0 && l.threads[0].Holder.Ends }
 
 func newVerdict(snapshots []*snapshot.Snapshot) *verdict {
@@ -60,7 +60,7 @@ func newVerdict(snapshots []*snapshot.Snapshot) *verdict {
 		switch {
 		case a.isJoin() == b.isJoin():
 			return cmp.Compare(b.count(), a.count())
-		case a.isJoin(): // most programs have one, and nothing is wrong
+		case a.isJoin(): // most programs have one, which is no problem
 			return 1
 		}
 		return -1
@@ -74,9 +74,9 @@ func newVerdict(snapshots []*snapshot.Snapshot) *verdict {
 	return v
 }
 
-// addThreads adds the waits of a process's threads outside the circles. A thread that another
-// one waits for is named with that one's wait. A circle that one of its threads has left is no
-// deadlock: its waits come last, unless another wait has named them.
+// addThreads adds the waits of a process's threads outside the cycles. A wait also lists the
+// threads that hold the lock and wait themselves. A cycle that a thread has left is no deadlock.
+// Its waits come last, unless another wait lists them.
 func (v *verdict) addThreads(s *snapshot.Snapshot) {
 	behind := make(map[*snapshot.Thread]bool)
 	for _, t := range s.Threads {
@@ -99,7 +99,7 @@ func (v *verdict) addThreads(s *snapshot.Snapshot) {
 	}
 }
 
-// addThread adds the wait of a thread to those of its process, which start at an index of v.waits.
+// addThread adds the wait of a thread. The waits of its process start at index first.
 func (v *verdict) addThread(t *snapshot.Thread, first int) {
 	i := slices.IndexFunc(v.waits[first:], func(l lockWait) bool {
 		h := l.threads[0].Holder
@@ -131,7 +131,7 @@ func (v *verdict) addGoroutines(s *snapshot.Snapshot, wanted func(*snapshot.Goro
 	}
 }
 
-// choose chooses the threads and goroutines whose stacks are shown.
+// choose selects the threads and goroutines whose stacks are printed.
 func (v *verdict) choose() {
 	for t := range v.inCircle {
 		v.threads[t] = true
@@ -156,11 +156,12 @@ func (v *verdict) choose() {
 	}
 }
 
-// wakers are the states, as tracebacks of Go have them, in which a goroutine waits for another
-// one. A channel may also get its value from a timer or a signal.
+// wakers are the states, as in Go's tracebacks, in which a goroutine waits for another one. But a
+// timer or a signal may also send to a channel.
 var wakers = []string{"chan receive", "chan send", "select", "sync.", "semacquire"}
 
-// stuckGoroutines returns the number of a process's goroutines if all wait for each other.
+// stuckGoroutines returns the number of a process's goroutines if all of them wait for each other,
+// otherwise 0.
 func stuckGoroutines(s *snapshot.Snapshot) int {
 	n, mutexes := 0, false
 	for _, g := range s.Goroutines {
@@ -173,15 +174,15 @@ func stuckGoroutines(s *snapshot.Snapshot) int {
 		n, mutexes = n+1, mutexes || g.Lock.IsMutex()
 	}
 	if !mutexes {
-		return 0 // such as a server whose goroutines wait for work
+		return 0 // for example a server whose goroutines wait for work
 	}
 	return n
 }
 
-// maxWaits is how many waits outside deadlocks are listed.
+// maxWaits is how many waits outside of deadlocks are listed.
 const maxWaits = 6
 
-// lines are the sentences of a verdict. Deadlocks come last. There is at least one sentence.
+// lines returns the sentences of a verdict, at least one. Deadlocks come last.
 func (v *verdict) lines() (lines []string) {
 	for i := range v.waits[:min(len(v.waits), maxWaits)] {
 		lines = append(lines, v.wait(&v.waits[i]))
@@ -215,7 +216,7 @@ func (v *verdict) lines() (lines []string) {
 	return lines
 }
 
-// wait is the sentence of threads or goroutines outside the deadlocks.
+// wait returns the sentence about threads or goroutines outside of deadlocks.
 func (v *verdict) wait(l *lockWait) string {
 	verb := "waits"
 	if l.count() > 1 {
@@ -257,7 +258,7 @@ func (v *verdict) wait(l *lockWait) string {
 	}
 }
 
-// want is what a thread waits for, and who has it.
+// want describes what a thread waits for and who holds it.
 func (v *verdict) want(t *snapshot.Thread) string {
 	h := t.Holder
 	by := escape.Text(h.By())
@@ -276,8 +277,8 @@ func nameOf(t *snapshot.Thread) string {
 	return fmt.Sprintf("thread %d (%s)", t.TID, escape.Text(t.Comm))
 }
 
-// doing is what a thread does that waits for no lock: its system call, or its state. A futex call
-// says less than the function that makes it.
+// doing describes what a thread that waits for no lock does: its system call, or its state. For
+// futex, the function that calls it tells more.
 func doing(t *snapshot.Thread) string {
 	if t.Call != "" && t.State == 'S' && !strings.HasPrefix(t.Call, "futex(") {
 		return "in " + escape.Text(t.Call)
@@ -285,8 +286,8 @@ func doing(t *snapshot.Thread) string {
 	return stateOf(t) + in(t.User)
 }
 
-// goroutinesIn names goroutines by their functions: "6 goroutines (5 in main.read, 1 in
-// main.flush)", "goroutine 7 (main.flush)".
+// goroutinesIn lists goroutines by function: "6 goroutines (5 in main.read, 1 in main.flush)",
+// "goroutine 7 (main.flush)".
 func goroutinesIn(goroutines []*snapshot.Goroutine) string {
 	function := func(g *snapshot.Goroutine) string {
 		if f := ownFrame(g.User); f != nil {
@@ -319,7 +320,7 @@ func goroutinesIn(goroutines []*snapshot.Goroutine) string {
 	return fmt.Sprintf("%d goroutines (%s)", len(goroutines), strings.Join(parts, ", "))
 }
 
-// heldBy says who holds what a thread waits for, "" if that is not known.
+// heldBy describes who holds what a thread waits for, or returns "" if that is unknown.
 func heldBy(t *snapshot.Thread) string {
 	if t.Holder == nil {
 		return ""
@@ -327,8 +328,8 @@ func heldBy(t *snapshot.Thread) string {
 	return fmt.Sprintf("%s by %s", t.Holder.Lock, t.Holder.By())
 }
 
-// goLock names the lock that a goroutine waits for. It returns "" if the goroutine waits for no lock,
-// or for an unknown one.
+// goLock describes the lock that a goroutine waits for. It returns "" if there is none or it is
+// unknown.
 func goLock(g *snapshot.Goroutine) string {
 	if g.HeldBy == "" {
 		return g.Lock.String()

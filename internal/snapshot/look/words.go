@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// between is the range of some times: " for 3s", " for 1s to 4.2s".
+// between formats the range of some durations: " for 3s", " for 1s to 4.2s".
 func between(times []time.Duration) string {
 	if len(times) == 0 {
 		return ""
@@ -18,8 +18,8 @@ func between(times []time.Duration) string {
 	return fmt.Sprintf(" for %s to %s", least, most)
 }
 
-// unmoved says how many of those that were found in the same wait so many times have
-// not moved since the look before.
+// unmoved says how many threads or goroutines have not moved since the previous look. looks has,
+// for each of them, the number of looks in a row with the same wait.
 func unmoved(looks []int) string {
 	moved := slices.DeleteFunc(slices.Clone(looks), func(n int) bool { return n > 1 })
 	n, least := len(looks)-len(moved), 0
@@ -37,7 +37,7 @@ func unmoved(looks []int) string {
 	return fmt.Sprintf("; not moved in %s", counted(least, "look"))
 }
 
-// round leaves three or so digits of a time.
+// round rounds a duration to about three digits.
 func round(d time.Duration) time.Duration {
 	for unit := time.Microsecond; ; unit *= 10 {
 		if d < 1000*unit {
@@ -46,10 +46,10 @@ func round(d time.Duration) time.Duration {
 	}
 }
 
-// counted is a number of things: "1 thread", "12 threads".
-func counted(n int, what string) string {
+// counted returns a number and a noun: "1 thread", "12 threads".
+func counted(n int, noun string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+)
+
+const flameUsage = `flame [options] [FILE]
+
+Make a flame graph of a recording of perf record, or of a profile: folded stacks, pprof, the
+text of perf script, or ringtap's own JSON. Without FILE, read perf.data in the current
+directory; - is standard input. Without --out, write FILE.html into the current directory: a
+page that opens in any browser, offline.
+
+  ringtap flame                                    perf.data.html
+  ringtap flame --out cpu.svg cpu.pb.gz            a picture of a pprof profile
+  perf script | ringtap flame - --out cpu.html     of perf script's text
+  ringtap flame --out cpu.speedscope.json          for speedscope.app
+
+Files and kernels are found as by ringtap report.
+`
+
+// flame is ringtap flame.
+func flame(ctx context.Context, out *console, args []string) error {
+	l := loader{out: out, show: &reportFlags{}, from: &recordingFlags{}}
+	flags := newFlags(out, "flame", flameUsage)
+	l.addFlags(flags)
+	path, err := l.parse(flags, args)
+	if err != nil {
+		return err
+	}
+	if len(l.show.outputs) == 0 {
+		name := filepath.Base(filepath.Clean(path))
+		if path == "-" {
+			name = "flame"
+		}
+		l.show.outputs = []string{name + ".html"}
+	}
+	p, damage := l.load(ctx, path)
+	if p == nil {
+		return damage
+	}
+	printer := newPrinter(out, l.show, true, nil, nil)
+	return errors.Join(printer.writeAccounts(out.stderr, p), l.show.write(out, p), damage)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/pflag"
+)
+
+const reportUsage = `report [options] [FILE]
+
+Show where the samples of a recording are: a perf.data file of perf record, its output through
+a pipe, or the directory of perf record --threads. FILE may also be a profile: folded stacks,
+pprof, the text of perf script, or ringtap's own JSON. Without FILE, read perf.data in the
+current directory; - is standard input.
+
+  ringtap report                               perf.data, as ringtap on-cpu would show it
+  ringtap report --out cpu.html perf.data      a flame graph
+  ringtap report --pid 4242 --time 5000.5,5003 one process, part of the time
+  perf record -a -g -o - sleep 5 | ringtap report -
+
+Stacks are the recorded callchains (perf record -g), or are unwound from the recorded copies
+of the stack (--call-graph dwarf). Each event has a table of its own.
+
+Names come from the files that were recorded, never from others: a file on this machine is
+used only if it has the recorded build id. ringtap looks for it below --symfs, in perf's cache
+(~/.debug), in debuginfod's cache, and at its own path. The same holds for the kernel.
+
+From a file that was cut off, or that a killed perf left behind, ringtap reports everything
+that is intact, and then the offset where it ends.
+`
+
+// report is ringtap report.
+func report(ctx context.Context, out *console, args []string) error {
+	l := loader{out: out, show: &reportFlags{}, from: &recordingFlags{}}
+	flags := newFlags(out, "report", reportUsage)
+	l.addFlags(flags)
+	path, err := l.parse(flags, args)
+	if err != nil {
+		return err
+	}
+	p, damage := l.load(ctx, path)
+	if p == nil {
+		return damage
+	}
+	printer := newPrinter(out, l.show, true, nil, nil)
+	err = ignoreClosedPipe(errors.Join(printer.writeEach(p), printer.end(p.Accounts)))
+	return errors.Join(err, l.show.write(out, p), damage)
+}
+
+// addFlags defines the flags of a command that loads profiles.
+func (l *loader) addFlags(flags *pflag.FlagSet) {
+	l.from.add(flags)
+	l.show.addStacks(flags)
+	l.addMemory(flags)
+	l.show.addOutput(flags, "")
+}
+
+func (l *loader) addMemory(flags *pflag.FlagSet) {
+	flags.IntVar(&l.show.memory, "max-memory", 1024, "use at most this many `MIB` for distinct stacks; beyond that, new stacks are merged")
+}
+
+// parse parses the command line of a command that loads one file, and returns its path.
+func (l *loader) parse(flags *pflag.FlagSet, args []string) (path string, err error) {
+	if err := parse(flags, args); err != nil {
+		return "", err
+	}
+	if path, err = l.from.take(flags.Args()); err != nil {
+		return "", err
+	}
+	return path, l.show.validate(flags)
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtap/ringtap/internal/testkit/perfrecord"
+)
+
+// scriptModes are the modes of perf record whose text must be perf's.
+var scriptModes = []perfrecord.Mode{
+	{Name: "no callchains", Args: "-e cpu-clock -F 999"},
+	{Name: "CPUs", Args: "-e cpu-clock -F 999 --sample-cpu"},
+	{Name: "callchains", Args: "-e cpu-clock -F 999 -g"},
+	{Name: "all CPUs", Args: "-e cpu-clock -F 999 -g -a"},
+	{Name: "stacks", Args: "-e cpu-clock -F 999 --call-graph dwarf"},
+	{Name: "packed stacks", Args: "-e cpu-clock -F 999 --call-graph dwarf -z"},
+	{Name: "to a pipe", Args: "-e cpu-clock -F 999 -g", Pipe: true},
+	{Name: "build ids", Args: "-e cpu-clock -F 999 -g --buildid-mmap"},
+	{Name: "two events", Args: "-e cpu-clock,page-faults -F 999 -g"},
+	{Name: "two events without callchains", Args: "-e cpu-clock,page-faults -F 999"},
+	{Name: "one of two events has callchains", Args: "-e cpu-clock/call-graph=fp/,page-faults -F 999"},
+	{Name: "tracepoints", Args: "-e sched:sched_switch,sched:sched_wakeup -a"},
+	{Name: "tracepoints with callchains", Args: "-e sched:sched_switch,cpu-clock -a -g"},
+	{Name: "pointers, functions and texts", Args: "-e kmem:kmalloc,timer:hrtimer_start,rcu:rcu_utilization,syscalls:sys_enter_openat,syscalls:sys_exit_openat -a"},
+	{Name: "switches", Args: "-e cpu-clock -F 999 -g --switch-events"},
+	{Name: "user only", Args: "-e cpu-clock:u -F 999 -g"},
+	{Name: "interrupt registers", Args: "-e cpu-clock -F 999 --intr-regs=ip,sp --user-regs=ip,sp"},
+	{Name: "a period", Args: "-e task-clock -c 500000 -g"},
+	{Name: "threads", Args: "-e cpu-clock -F 999 -a -g --threads"},
+}
+
+func TestPeerAScriptIsTheTextOfPerf(t *testing.T) {
+	program := knownStacks(t)
+	for _, mode := range scriptModes {
+		t.Run(mode.Name, func(t *testing.T) {
+			path := perfrecord.Record(t, mode, program)
+			for _, options := range []string{"", "-G", "-F comm,pid,tid,time,event,ip,sym,dso --ns", "-F +pid,-symoff --max-stack 3", "-F -ip", "-F comm,event,sym,ip"} {
+				want := samplesOfScript(perfrecord.Run(t, append(strings.Fields("script --no-inline -i "+path), strings.Fields(options)...)...))
+				got := samplesOfScript(printedScript(t, append([]string{"-i", path}, strings.Fields(options)...)...))
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%q (-perf +ringtap):\n%.1500s", options, diff)
+				}
+				if len(want) < 10 {
+					t.Errorf("%q: perf has %d samples", options, len(want))
+				}
+			}
+		})
+	}
+}
+
+// What folds perf's text folds ringtap's.
+func TestPeerAScriptFoldsAsPerfs(t *testing.T) {
+	program := knownStacks(t)
+	for _, mode := range []perfrecord.Mode{
+		{Name: "callchains", Args: "-e cpu-clock -F 999 -g -a"},
+		{Name: "stacks", Args: "-e cpu-clock -F 999 --call-graph dwarf"},
+	} {
+		t.Run(mode.Name, func(t *testing.T) {
+			path := perfrecord.Record(t, mode, program)
+			dir := t.TempDir()
+			fold := func(name, text string) map[string]uint64 {
+				file := filepath.Join(dir, name)
+				if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return stacksOfReport(t, file, "cpu-clock")
+			}
+			want := fold("perf", perfrecord.Run(t, "script", "--no-inline", "-i", path))
+			got := fold("ringtap", printedScript(t, "-i", path))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-perf +ringtap):\n%.4000s", diff)
+			}
+			if len(want) < 3 {
+				t.Errorf("perf has %v", want)
+			}
+		})
+	}
+}
+
+// printedScript returns what ringtap script prints.
+func printedScript(t *testing.T, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := called(t, append([]string{"ringtap", "script"}, args...)...)
+	if code != 0 {
+		t.Fatalf("ringtap script %q: exit status %d: %s", args, code, stderr)
+	}
+	return stdout
+}
+
+// frameInHead is the frame of a sample without a callchain. It follows the name of the event.
+var frameInHead = regexp.MustCompile(`^ +[0-9a-f]+( .*)?$`)
+
+// withoutFrame returns the head of a sample without its frame.
+func withoutFrame(head string) string {
+	at := strings.LastIndex(head, ": ") + len(": ")
+	if frameInHead.MatchString(head[at:]) {
+		return head[:at]
+	}
+	return head
+}
+
+// samplesOfScript returns the samples in the text of perf script. It leaves out what perf and ringtap
+// may tell differently:
+//
+//   - Of functions outside the known program, the name. They may have several.
+//   - Of samples in execve(2), the frames. perf still has the mappings of the former program.
+//   - Of samples of other programs, the frames.
+func samplesOfScript(text string) (samples [][]string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case line == "":
+		case !strings.HasPrefix(line, "\t"):
+			samples = append(samples, []string{line})
+		default:
+			last := &samples[len(samples)-1]
+			*last = append(*last, line)
+		}
+	}
+	for i, sample := range samples {
+		executes := slices.ContainsFunc(sample, func(line string) bool { return strings.Contains(line, "execve") })
+		if executes || !strings.HasPrefix(strings.TrimLeft(sample[0], " "), "known_stacks ") {
+			sample = []string{withoutFrame(sample[0])}
+		}
+		for j, line := range sample {
+			sample[j] = withoutName(line, j == 0)
+		}
+		samples[i] = sample
+	}
+	return samples
+}
+
+// withoutName returns a frame without its name, unless it is a function of the known program. The
+// frame of a sample without a callchain ends the sample's head.
+func withoutName(line string, head bool) string {
+	const address = 16
+	at := strings.LastIndex(line, ": ") + 1
+	if !head {
+		at = 0
+	}
+	frame := line[at:]
+	if len(frame) < 1+address || strings.Contains(frame, "known_") || strings.Contains(frame, " main") {
+		return line
+	}
+	name := frame[1+address:]
+	object := ""
+	if i := strings.LastIndex(name, " ("); i >= 0 {
+		object = name[i:]
+	}
+	return line[:at+1+address] + object
+}

@@ -1,0 +1,4 @@
+package arch
+
+// Here is the machine that this program runs on.
+var Here = ARM64

@@ -1,0 +1,150 @@
+package syntax
+
+import "golang.org/x/sys/unix"
+
+// header contains the macros of one kernel header.
+type header struct {
+	path   string
+	macros map[string]int
+}
+
+// headerTable returns the headers whose macros programs use.
+func headerTable() []header {
+	return []header{
+		{"linux/limits.h", map[string]int{
+			"NULL": 0, "TASK_COMM_LEN": 16, "PATH_MAX": 4096, "NAME_MAX": 255, "IFNAMSIZ": 16,
+		}},
+		{"linux/sched.h", map[string]int{
+			"TASK_RUNNING": 0, "TASK_INTERRUPTIBLE": 1, "TASK_UNINTERRUPTIBLE": 2, "__TASK_STOPPED": 4, "__TASK_TRACED": 8,
+			"EXIT_DEAD": 0x10, "EXIT_ZOMBIE": 0x20, "PF_KTHREAD": 0x200000, "PF_EXITING": 4, "PF_WQ_WORKER": 0x20, "PF_IDLE": 2,
+		}},
+		{"linux/icmp.h", map[string]int{
+			"ICMP_ECHOREPLY": 0, "ICMP_DEST_UNREACH": 3, "ICMP_REDIRECT": 5, "ICMP_ECHO": 8, "ICMP_TIME_EXCEEDED": 11,
+		}},
+		{"linux/icmpv6.h", map[string]int{
+			"ICMPV6_DEST_UNREACH": 1, "ICMPV6_TIME_EXCEED": 3, "ICMPV6_ECHO_REQUEST": 128, "ICMPV6_ECHO_REPLY": 129,
+		}},
+		{"linux/errno.h", map[string]int{ // aliases, and numbers that only the kernel uses
+			"EWOULDBLOCK": 11, "EDEADLOCK": 35, "EOPNOTSUPP": 95, "ERESTARTSYS": 512, "ERESTARTNOINTR": 513, "ERESTARTNOHAND": 514,
+			"ENOIOCTLCMD": 515, "ERESTART_RESTARTBLOCK": 516, "EPROBE_DEFER": 517, "ENOTSUPP": 524, "EIOCBQUEUED": 529,
+		}},
+		{"linux/sched.h", map[string]int{
+			"CLONE_VM": unix.CLONE_VM, "CLONE_FS": unix.CLONE_FS, "CLONE_FILES": unix.CLONE_FILES,
+			"CLONE_SIGHAND": unix.CLONE_SIGHAND, "CLONE_PIDFD": unix.CLONE_PIDFD, "CLONE_PTRACE": unix.CLONE_PTRACE,
+			"CLONE_VFORK": unix.CLONE_VFORK, "CLONE_PARENT": unix.CLONE_PARENT, "CLONE_THREAD": unix.CLONE_THREAD,
+			"CLONE_NEWNS": unix.CLONE_NEWNS, "CLONE_NEWTIME": unix.CLONE_NEWTIME, "CLONE_SYSVSEM": unix.CLONE_SYSVSEM,
+			"CLONE_SETTLS": unix.CLONE_SETTLS, "CLONE_NEWCGROUP": unix.CLONE_NEWCGROUP, "CLONE_NEWUTS": unix.CLONE_NEWUTS,
+			"CLONE_NEWIPC": unix.CLONE_NEWIPC, "CLONE_NEWUSER": unix.CLONE_NEWUSER, "CLONE_NEWPID": unix.CLONE_NEWPID,
+			"CLONE_NEWNET": unix.CLONE_NEWNET, "CLONE_IO": unix.CLONE_IO, "SCHED_NORMAL": unix.SCHED_NORMAL,
+			"SCHED_FIFO": unix.SCHED_FIFO, "SCHED_RR": unix.SCHED_RR, "SCHED_BATCH": unix.SCHED_BATCH,
+			"SCHED_IDLE": unix.SCHED_IDLE, "SCHED_DEADLINE": unix.SCHED_DEADLINE,
+		}},
+		{"linux/socket.h", map[string]int{
+			"AF_UNSPEC": unix.AF_UNSPEC, "AF_UNIX": unix.AF_UNIX, "AF_LOCAL": unix.AF_LOCAL, "AF_INET": unix.AF_INET,
+			"AF_INET6": unix.AF_INET6, "AF_NETLINK": unix.AF_NETLINK, "AF_PACKET": unix.AF_PACKET,
+			"AF_VSOCK": unix.AF_VSOCK, "AF_ALG": unix.AF_ALG, "AF_XDP": unix.AF_XDP, "SOCK_STREAM": unix.SOCK_STREAM,
+			"SOCK_DGRAM": unix.SOCK_DGRAM, "SOCK_RAW": unix.SOCK_RAW, "SOCK_SEQPACKET": unix.SOCK_SEQPACKET,
+			"SOCK_NONBLOCK": unix.SOCK_NONBLOCK, "SOCK_CLOEXEC": unix.SOCK_CLOEXEC, "SOL_SOCKET": unix.SOL_SOCKET,
+			"SOL_TCP": unix.SOL_TCP, "SO_REUSEADDR": unix.SO_REUSEADDR, "SO_REUSEPORT": unix.SO_REUSEPORT,
+			"SO_KEEPALIVE": unix.SO_KEEPALIVE, "SO_SNDBUF": unix.SO_SNDBUF, "SO_RCVBUF": unix.SO_RCVBUF,
+			"MSG_OOB": unix.MSG_OOB, "MSG_PEEK": unix.MSG_PEEK, "MSG_TRUNC": unix.MSG_TRUNC,
+			"MSG_DONTWAIT": unix.MSG_DONTWAIT, "MSG_WAITALL": unix.MSG_WAITALL, "MSG_NOSIGNAL": unix.MSG_NOSIGNAL,
+			"MSG_ZEROCOPY": unix.MSG_ZEROCOPY, "SHUT_RD": unix.SHUT_RD, "SHUT_WR": unix.SHUT_WR,
+			"SHUT_RDWR": unix.SHUT_RDWR,
+		}},
+		{"linux/in6.h", map[string]int{
+			"IPPROTO_ICMPV6": unix.IPPROTO_ICMPV6, "IPPROTO_HOPOPTS": unix.IPPROTO_HOPOPTS,
+			"IPPROTO_ROUTING": unix.IPPROTO_ROUTING, "IPPROTO_FRAGMENT": unix.IPPROTO_FRAGMENT,
+			"IPPROTO_NONE": unix.IPPROTO_NONE, "IPPROTO_DSTOPTS": unix.IPPROTO_DSTOPTS,
+		}},
+		{"linux/tcp.h", map[string]int{
+			"TCP_NODELAY": unix.TCP_NODELAY, "TCP_MAXSEG": unix.TCP_MAXSEG, "TCP_CORK": unix.TCP_CORK,
+			"TCP_KEEPIDLE": unix.TCP_KEEPIDLE, "TCP_KEEPINTVL": unix.TCP_KEEPINTVL, "TCP_KEEPCNT": unix.TCP_KEEPCNT,
+			"TCP_QUICKACK": unix.TCP_QUICKACK, "TCP_CONGESTION": unix.TCP_CONGESTION,
+			"TCP_USER_TIMEOUT": unix.TCP_USER_TIMEOUT, "TCP_FASTOPEN": unix.TCP_FASTOPEN,
+		}},
+		{"linux/if_ether.h", map[string]int{
+			"ETH_P_IP": unix.ETH_P_IP, "ETH_P_ARP": unix.ETH_P_ARP, "ETH_P_IPV6": unix.ETH_P_IPV6,
+			"ETH_P_8021Q": unix.ETH_P_8021Q, "ETH_P_8021AD": unix.ETH_P_8021AD, "ETH_P_ALL": unix.ETH_P_ALL,
+		}},
+		{"linux/stat.h", map[string]int{
+			"S_IFMT": unix.S_IFMT, "S_IFSOCK": unix.S_IFSOCK, "S_IFLNK": unix.S_IFLNK, "S_IFREG": unix.S_IFREG,
+			"S_IFBLK": unix.S_IFBLK, "S_IFDIR": unix.S_IFDIR, "S_IFCHR": unix.S_IFCHR, "S_IFIFO": unix.S_IFIFO,
+			"S_ISUID": unix.S_ISUID, "S_ISGID": unix.S_ISGID, "S_ISVTX": unix.S_ISVTX, "S_IRWXU": unix.S_IRWXU,
+			"S_IRUSR": unix.S_IRUSR, "S_IWUSR": unix.S_IWUSR, "S_IXUSR": unix.S_IXUSR, "S_IRWXG": unix.S_IRWXG,
+			"S_IRGRP": unix.S_IRGRP, "S_IWGRP": unix.S_IWGRP, "S_IXGRP": unix.S_IXGRP, "S_IRWXO": unix.S_IRWXO,
+			"S_IROTH": unix.S_IROTH, "S_IWOTH": unix.S_IWOTH, "S_IXOTH": unix.S_IXOTH,
+		}},
+		{"linux/fs_types.h", map[string]int{
+			"DT_UNKNOWN": unix.DT_UNKNOWN, "DT_FIFO": unix.DT_FIFO, "DT_CHR": unix.DT_CHR, "DT_DIR": unix.DT_DIR,
+			"DT_BLK": unix.DT_BLK, "DT_REG": unix.DT_REG, "DT_LNK": unix.DT_LNK, "DT_SOCK": unix.DT_SOCK,
+			"DT_WHT": unix.DT_WHT,
+		}},
+		{"linux/fs.h", map[string]int{
+			"MS_RDONLY": unix.MS_RDONLY, "MS_NOSUID": unix.MS_NOSUID, "MS_NODEV": unix.MS_NODEV,
+			"MS_NOEXEC": unix.MS_NOEXEC, "MS_SYNCHRONOUS": unix.MS_SYNCHRONOUS, "MS_REMOUNT": unix.MS_REMOUNT,
+			"MS_NOATIME": unix.MS_NOATIME, "MS_BIND": unix.MS_BIND, "MS_MOVE": unix.MS_MOVE, "MS_REC": unix.MS_REC,
+			"MS_PRIVATE": unix.MS_PRIVATE, "MS_SLAVE": unix.MS_SLAVE, "MS_SHARED": unix.MS_SHARED,
+			"MS_ASYNC": unix.MS_ASYNC, "MS_INVALIDATE": unix.MS_INVALIDATE, "MS_SYNC": unix.MS_SYNC,
+			"SEEK_SET": unix.SEEK_SET, "SEEK_CUR": unix.SEEK_CUR, "SEEK_END": unix.SEEK_END, "SEEK_DATA": unix.SEEK_DATA,
+			"SEEK_HOLE": unix.SEEK_HOLE,
+		}},
+		{"linux/fcntl.h", map[string]int{
+			"O_RDONLY": unix.O_RDONLY, "O_WRONLY": unix.O_WRONLY, "O_RDWR": unix.O_RDWR, "O_ACCMODE": unix.O_ACCMODE,
+			"O_CREAT": unix.O_CREAT, "O_EXCL": unix.O_EXCL, "O_NOCTTY": unix.O_NOCTTY, "O_TRUNC": unix.O_TRUNC,
+			"O_APPEND": unix.O_APPEND, "O_NONBLOCK": unix.O_NONBLOCK, "O_NDELAY": unix.O_NDELAY,
+			"O_DIRECT": unix.O_DIRECT, "O_DIRECTORY": unix.O_DIRECTORY,
+			"O_NOFOLLOW": unix.O_NOFOLLOW, "O_NOATIME": unix.O_NOATIME, "O_CLOEXEC": unix.O_CLOEXEC,
+			"O_SYNC": unix.O_SYNC, "O_DSYNC": unix.O_DSYNC, "O_PATH": unix.O_PATH, "O_TMPFILE": unix.O_TMPFILE,
+			"F_DUPFD": unix.F_DUPFD, "F_GETFD": unix.F_GETFD, "F_SETFD": unix.F_SETFD, "F_GETFL": unix.F_GETFL,
+			"F_SETFL": unix.F_SETFL, "F_GETLK": unix.F_GETLK, "F_SETLK": unix.F_SETLK, "F_SETLKW": unix.F_SETLKW,
+			"F_RDLCK": unix.F_RDLCK, "F_WRLCK": unix.F_WRLCK, "F_UNLCK": unix.F_UNLCK, "LOCK_SH": unix.LOCK_SH,
+			"LOCK_EX": unix.LOCK_EX, "LOCK_NB": unix.LOCK_NB, "LOCK_UN": unix.LOCK_UN, "AT_FDCWD": unix.AT_FDCWD,
+			"AT_SYMLINK_NOFOLLOW": unix.AT_SYMLINK_NOFOLLOW, "AT_REMOVEDIR": unix.AT_REMOVEDIR,
+			"AT_EMPTY_PATH": unix.AT_EMPTY_PATH,
+		}},
+		{"linux/mman.h", map[string]int{
+			"PROT_NONE": unix.PROT_NONE, "PROT_READ": unix.PROT_READ, "PROT_WRITE": unix.PROT_WRITE,
+			"PROT_EXEC": unix.PROT_EXEC, "MAP_SHARED": unix.MAP_SHARED, "MAP_PRIVATE": unix.MAP_PRIVATE,
+			"MAP_FIXED": unix.MAP_FIXED, "MAP_ANONYMOUS": unix.MAP_ANONYMOUS, "MAP_NORESERVE": unix.MAP_NORESERVE,
+			"MAP_POPULATE": unix.MAP_POPULATE, "MAP_STACK": unix.MAP_STACK, "MAP_HUGETLB": unix.MAP_HUGETLB,
+			"MAP_LOCKED": unix.MAP_LOCKED, "MAP_GROWSDOWN": unix.MAP_GROWSDOWN, "MADV_NORMAL": unix.MADV_NORMAL,
+			"MADV_RANDOM": unix.MADV_RANDOM, "MADV_SEQUENTIAL": unix.MADV_SEQUENTIAL, "MADV_WILLNEED": unix.MADV_WILLNEED,
+			"MADV_DONTNEED": unix.MADV_DONTNEED, "MADV_FREE": unix.MADV_FREE, "MADV_HUGEPAGE": unix.MADV_HUGEPAGE,
+			"MADV_NOHUGEPAGE": unix.MADV_NOHUGEPAGE,
+		}},
+		{"linux/eventpoll.h", map[string]int{
+			"EPOLLIN": unix.EPOLLIN, "EPOLLOUT": unix.EPOLLOUT, "EPOLLERR": unix.EPOLLERR, "EPOLLHUP": unix.EPOLLHUP,
+			"EPOLLRDHUP": unix.EPOLLRDHUP, "EPOLLET": unix.EPOLLET, "EPOLL_CTL_ADD": unix.EPOLL_CTL_ADD,
+			"EPOLL_CTL_DEL": unix.EPOLL_CTL_DEL, "EPOLL_CTL_MOD": unix.EPOLL_CTL_MOD, "POLLIN": unix.POLLIN,
+			"POLLPRI": unix.POLLPRI, "POLLOUT": unix.POLLOUT, "POLLERR": unix.POLLERR, "POLLHUP": unix.POLLHUP,
+		}},
+		{"linux/ptrace.h", map[string]int{
+			"PTRACE_TRACEME": unix.PTRACE_TRACEME, "PTRACE_PEEKTEXT": unix.PTRACE_PEEKTEXT,
+			"PTRACE_PEEKDATA": unix.PTRACE_PEEKDATA, "PTRACE_POKETEXT": unix.PTRACE_POKETEXT,
+			"PTRACE_POKEDATA": unix.PTRACE_POKEDATA, "PTRACE_CONT": unix.PTRACE_CONT, "PTRACE_KILL": unix.PTRACE_KILL,
+			"PTRACE_SINGLESTEP": unix.PTRACE_SINGLESTEP, "PTRACE_ATTACH": unix.PTRACE_ATTACH,
+			"PTRACE_DETACH": unix.PTRACE_DETACH, "PTRACE_SYSCALL": unix.PTRACE_SYSCALL, "PTRACE_SEIZE": unix.PTRACE_SEIZE,
+		}},
+		{"linux/capability.h", map[string]int{
+			"CAP_CHOWN": unix.CAP_CHOWN, "CAP_DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE,
+			"CAP_DAC_READ_SEARCH": unix.CAP_DAC_READ_SEARCH, "CAP_FOWNER": unix.CAP_FOWNER, "CAP_FSETID": unix.CAP_FSETID,
+			"CAP_KILL": unix.CAP_KILL, "CAP_SETGID": unix.CAP_SETGID, "CAP_SETUID": unix.CAP_SETUID,
+			"CAP_SETPCAP": unix.CAP_SETPCAP, "CAP_LINUX_IMMUTABLE": unix.CAP_LINUX_IMMUTABLE,
+			"CAP_NET_BIND_SERVICE": unix.CAP_NET_BIND_SERVICE, "CAP_NET_BROADCAST": unix.CAP_NET_BROADCAST,
+			"CAP_NET_ADMIN": unix.CAP_NET_ADMIN, "CAP_NET_RAW": unix.CAP_NET_RAW, "CAP_IPC_LOCK": unix.CAP_IPC_LOCK,
+			"CAP_IPC_OWNER": unix.CAP_IPC_OWNER, "CAP_SYS_MODULE": unix.CAP_SYS_MODULE,
+			"CAP_SYS_RAWIO": unix.CAP_SYS_RAWIO, "CAP_SYS_CHROOT": unix.CAP_SYS_CHROOT,
+			"CAP_SYS_PTRACE": unix.CAP_SYS_PTRACE, "CAP_SYS_PACCT": unix.CAP_SYS_PACCT,
+			"CAP_SYS_ADMIN": unix.CAP_SYS_ADMIN, "CAP_SYS_BOOT": unix.CAP_SYS_BOOT, "CAP_SYS_NICE": unix.CAP_SYS_NICE,
+			"CAP_SYS_RESOURCE": unix.CAP_SYS_RESOURCE, "CAP_SYS_TIME": unix.CAP_SYS_TIME,
+			"CAP_SYS_TTY_CONFIG": unix.CAP_SYS_TTY_CONFIG, "CAP_MKNOD": unix.CAP_MKNOD, "CAP_LEASE": unix.CAP_LEASE,
+			"CAP_AUDIT_WRITE": unix.CAP_AUDIT_WRITE, "CAP_AUDIT_CONTROL": unix.CAP_AUDIT_CONTROL,
+			"CAP_SETFCAP": unix.CAP_SETFCAP, "CAP_MAC_OVERRIDE": unix.CAP_MAC_OVERRIDE,
+			"CAP_MAC_ADMIN": unix.CAP_MAC_ADMIN, "CAP_SYSLOG": unix.CAP_SYSLOG, "CAP_WAKE_ALARM": unix.CAP_WAKE_ALARM,
+			"CAP_BLOCK_SUSPEND": unix.CAP_BLOCK_SUSPEND, "CAP_AUDIT_READ": unix.CAP_AUDIT_READ,
+			"CAP_PERFMON": unix.CAP_PERFMON, "CAP_BPF": unix.CAP_BPF,
+			"CAP_CHECKPOINT_RESTORE": unix.CAP_CHECKPOINT_RESTORE,
+		}},
+	}
+}

@@ -1,0 +1,81 @@
+// Package recorded is the collector of recordings: it adds up the samples of a recorded event.
+package recorded
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/collect/table"
+	"github.com/ringtap/ringtap/internal/perfdata"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Collector is the collector of one recorded event. A sample counts with its period: the number of
+// events, or nanoseconds of a clock, that it stands for.
+type Collector struct {
+	Event  *perfdata.Event
+	Stacks stack.Stacks
+
+	// Squares is the sum of the samples' periods, squared: see profile.Metric. It is complete after
+	// the run.
+	Squares float64
+}
+
+// Plan returns the event's sampling.
+func (c *Collector) Plan() table.Plan {
+	sampling := perfevent.Sampling{Event: perfevent.EventOf(&c.Event.Attr)}
+	sampling.Callchain = perfevent.CallchainMode{Kernel: c.Stacks.Kernel, User: c.Stacks.User}
+	return table.Plan{
+		Name: "report", Event: c.Event.Name,
+		Samplings: []perfevent.Sampling{sampling},
+		Stacks:    c.Stacks,
+		Metrics:   []profile.Metric{c.metric()},
+	}
+}
+
+// metric returns the column of the event. The periods of clocks are nanoseconds.
+func (c *Collector) metric() profile.Metric {
+	a := &c.Event.Attr
+	m := profile.Metric{Name: c.Event.Name, Type: c.Event.Name, Unit: "counts", Scale: 1, Running: a.Type != unix.PERF_TYPE_TRACEPOINT}
+	if a.Type == unix.PERF_TYPE_SOFTWARE && (a.Config == unix.PERF_COUNT_SW_CPU_CLOCK || a.Config == unix.PERF_COUNT_SW_TASK_CLOCK) {
+		m.Unit = "nanoseconds"
+	}
+	return m
+}
+
+// Fallback returns false: nothing is opened.
+func (c *Collector) Fallback(error) (note string, ok bool) { return "", false }
+
+// Skip keeps all samples.
+func (c *Collector) Skip(*perfevent.Sample) bool { return false }
+
+// Fold counts a sample.
+func (c *Collector) Fold(rows *table.Rows, _ int, s *perfevent.Sample) {
+	const withStack = unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_STACK_USER
+	var row table.Row
+	if c.Event.Attr.Sample_type&withStack != 0 {
+		row = rows.Of(s)
+	} else {
+		row = c.address(rows, s)
+	}
+	rows.Add(row, 0, s.Period)
+	c.Squares += float64(s.Period) * float64(s.Period)
+}
+
+// address returns the row of a sample that has no callchain. Its stack is the sample's own address.
+func (c *Collector) address(rows *table.Rows, s *perfevent.Sample) table.Row {
+	switch s.Misc & unix.PERF_RECORD_MISC_CPUMODE_MASK {
+	case unix.PERF_RECORD_MISC_KERNEL:
+		if c.Stacks.Kernel {
+			return rows.Stack(s.PID, nil, false, []callchain.Frame{{Object: callchain.Kernel, Offset: s.IP}})
+		}
+	case unix.PERF_RECORD_MISC_USER:
+		m, ok := rows.Processes().Process(int(int32(s.PID))).Find(s.IP)
+		if ok && c.Stacks.User {
+			return rows.Stack(s.PID, []callchain.Frame{{Object: m.Object, Offset: s.IP - m.Start + m.Offset}}, false, nil)
+		}
+	}
+	return rows.Process(s.PID)
+}

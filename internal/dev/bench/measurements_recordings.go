@@ -1,0 +1,35 @@
+package main
+
+// recordings compare what is done with a recording: of half a minute of compiling at 20 kHz, with
+// about a million samples, half of whose stacks are distinct. perf looks up no inlined functions.
+var recordings = []measurement{
+	{
+		name: "report",
+		read: []reading{{"", cpu}, {"peak", peak}},
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap report $dir/perf.data", try: makeRecording},
+			{name: "perf", line: "perf report --stdio --no-inline -i $dir/perf.data"},
+			{name: "perf flat", line: "perf report --stdio --no-inline --no-children -g none -i $dir/perf.data"},
+		},
+		compare: []comparison{
+			{what: "report of a million samples: against perf report", unit: "s", own: "ringtap", peer: "perf", most: 0.1},
+			{what: "the same: peak memory", unit: "MiB", own: "ringtap: peak", peer: "perf: peak", most: 0.5},
+			{what: "the same: against perf report --no-children -g none", unit: "s", own: "ringtap", peer: "perf flat", most: -1},
+		},
+	},
+	{
+		name: "report", // to folded stacks
+		read: []reading{{"", cpu}, {"peak", peak}},
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap flame --out $dir/report.folded $dir/perf.data", try: makeRecording},
+			{name: "perf script", line: "sh -c 'perf script --no-inline -i $dir/perf.data $collapse > $dir/report.script'"},
+		},
+		compare: []comparison{
+			{what: "a million samples to folded stacks: against perf script", unit: "s", own: "ringtap", peer: "perf script", most: 0.025},
+			{what: "the same: peak memory", unit: "MiB", own: "ringtap: peak", peer: "perf script: peak", most: 0.5},
+		},
+	},
+}
+
+// makeRecording makes the recording, once.
+const makeRecording = "sh -c 'test -s $dir/perf.data || perf record -q -F 20000 -e cpu-clock -a -g -o $dir/perf.data -- timeout 30 go build -a -o /dev/null std; test -s $dir/perf.data'"

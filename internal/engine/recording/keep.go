@@ -1,0 +1,27 @@
+package recording
+
+import (
+	"slices"
+
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Keep says which samples are kept. The zero value keeps all.
+type Keep struct {
+	PIDs, TIDs []int  // of these processes or threads; nil: all
+	CPUs       []int  // on these CPUs; nil: all
+	From, To   uint64 // with times from From up to To, nanoseconds; To 0: no end
+}
+
+// has reports whether a sample is kept.
+func (k *Keep) has(s *perfevent.Sample) bool {
+	switch {
+	case k.PIDs != nil && !slices.Contains(k.PIDs, int(int32(s.PID))):
+	case k.TIDs != nil && !slices.Contains(k.TIDs, int(int32(s.TID))):
+	case k.CPUs != nil && !slices.Contains(k.CPUs, int(s.CPU)):
+	case s.Time < k.From, k.To > 0 && s.Time >= k.To:
+	default:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,246 @@
+package perfdata
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtap/ringtap/internal/testkit/perfrecord"
+)
+
+// quietly runs a command of perf's that must not warn, and returns its output.
+func quietly(t *testing.T, args ...string) string {
+	t.Helper()
+	return piped(t, nil, args...)
+}
+
+// piped is quietly with a recording at perf's standard input.
+func piped(t *testing.T, recording []byte, args ...string) string {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.Command("perf", args...)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(recording), &stderr
+	out, err := cmd.Output()
+	if err != nil || stderr.Len() > 0 {
+		t.Fatalf("perf %v: %v\n%s", args, err, &stderr)
+	}
+	return string(out)
+}
+
+// copyRecords gives w the kernel's records of a recording, in the order of the file. Those of a
+// directory come in the order of time.
+func copyRecords(f *File, w *Writer) error {
+	handle := func(record []byte) error {
+		switch kind := binary.LittleEndian.Uint32(record); {
+		case kind == recordFinishedRound:
+			return w.Round()
+		case kind >= firstUserRecord:
+			return nil
+		}
+		return w.Record(record)
+	}
+	if len(f.streams) > 1 {
+		o := orderer{handOn: handle, limit: 1 << 40}
+		for i := range f.streams {
+			if err := eachRecord(&f.streams[i], func(record []byte) error { return o.add(record, w.decoder.Time(record)) }); err != nil {
+				return err
+			}
+		}
+		return o.flush(^uint64(0))
+	}
+	return eachRecord(&f.streams[0], handle)
+}
+
+// eachRecord calls handle with each record of a stream, unpacked.
+func eachRecord(s *stream, handle func([]byte) error) error {
+	w := newWalker(s)
+	plain := func() ([]byte, error) {
+		for {
+			record, err := w.next()
+			if err != nil {
+				return nil, err
+			}
+			if kind := binary.LittleEndian.Uint32(record); kind == recordCompressed || kind == recordCompressed2 {
+				payload, err := payloadOf(record)
+				return bytes.Clone(payload), err
+			}
+			if err := handle(bytes.Clone(record)); err != nil {
+				return nil, err
+			}
+			if err := w.skip(attached(record)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	payload, err := plain()
+	if err == io.EOF {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return (&inflater{payload: payload, more: plain}).records(handle)
+}
+
+// tracingDataOf returns a file's HEADER_TRACING_DATA, or nil.
+func tracingDataOf(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b) < fileHeader || b[72]&(1<<featureTracingData) == 0 {
+		return nil
+	}
+	data := sectionAt(b[40:])
+	s := sectionAt(b[data.offset+data.size:])
+	return b[s.offset:][:s.size]
+}
+
+// rewrite copies a recording with a Writer that create makes.
+func rewrite(t *testing.T, from string, create func(events []Event, opts WriteOptions) (*Writer, error)) {
+	t.Helper()
+	f, err := Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	opts := WriteOptions{Info: f.Info}
+	if !f.Info.Directory {
+		opts.TracingData = tracingDataOf(t, from)
+	}
+	w, err := create(f.Events, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := copyRecords(f, w); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(Sections{BuildIDs: f.BuildIDs, Other: map[int][]byte{132: []byte("symbols")}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPeerPerfShowsACopyAsTheOriginal(t *testing.T) {
+	for _, mode := range perfrecord.Modes {
+		t.Run(mode.Name, func(t *testing.T) {
+			from := perfrecord.Record(t, mode, busyShell...)
+			want := perfrecord.Run(t, "script", "--ns", "-i", from)
+			if want == "" {
+				t.Fatal("perf script prints nothing")
+			}
+			levels := []int{0}
+			if mode.Name == "callchains" || mode.Name == "packed stacks" { // what is compressed does not matter
+				levels = []int{0, 1}
+			}
+			for _, level := range levels {
+				t.Run(fmt.Sprint("a file of zstd level ", level), func(t *testing.T) {
+					to := filepath.Join(t.TempDir(), "copy.data")
+					rewrite(t, from, func(events []Event, opts WriteOptions) (*Writer, error) {
+						opts.Level = level
+						return Create(to, events, opts)
+					})
+					compareText(t, want, quietly(t, "script", "--ns", "-i", to))
+					compareCopy(t, from, to)
+					compareSections(t, from, to, mode.Name != "packed to a pipe")
+				})
+				t.Run(fmt.Sprint("a pipe of zstd level ", level), func(t *testing.T) {
+					var pipe bytes.Buffer
+					rewrite(t, from, func(events []Event, opts WriteOptions) (*Writer, error) {
+						opts.Level = level
+						return NewPipeWriter(&pipe, events, opts)
+					})
+					compareText(t, want, piped(t, pipe.Bytes(), "script", "--ns", "-i", "-"))
+					piped(t, pipe.Bytes(), "report", "--stdio", "-i", "-")
+					to := filepath.Join(t.TempDir(), "pipe.data")
+					if err := os.WriteFile(to, pipe.Bytes(), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					compareCopy(t, from, to)
+				})
+			}
+		})
+	}
+}
+
+// inVDSO finds a frame of a vdso in a line of perf script. Without a build id, perf takes the vdso of
+// 32-bit programs from a program that it runs. If it can't, it prints neither the function's name nor
+// that it is [vdso32].
+var inVDSO = regexp.MustCompile(`(?m)^(\s+[0-9a-f]+) .*\(\[vdso\w*\]\)$`)
+
+// compareText compares what perf script prints, line by line.
+func compareText(t *testing.T, want, got string) {
+	t.Helper()
+	want, got = inVDSO.ReplaceAllString(want, "$1 ([vdso])"), inVDSO.ReplaceAllString(got, "$1 ([vdso])")
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("perf script (-original +copy):\n%.2000s", diff)
+	}
+}
+
+// compareCopy compares what ringtap makes of a recording and of its copy.
+func compareCopy(t *testing.T, from, to string) {
+	t.Helper()
+	lines, f, stats := sampleLines(t, from)
+	copied, g, copiedStats := sampleLines(t, to)
+	if diff := cmp.Diff(lines, copied); diff != "" {
+		t.Errorf("samples (-original +copy):\n%.2000s", diff)
+	}
+	if stats.Late != copiedStats.Late || copiedStats.Cut {
+		t.Errorf("%+v, the copy %+v", stats, copiedStats)
+	}
+	wantInfo, gotInfo := f.Info, g.Info
+	wantInfo.Pipe, wantInfo.Directory, wantInfo.Compressed = gotInfo.Pipe, gotInfo.Directory, gotInfo.Compressed
+	if diff := cmp.Diff(wantInfo, gotInfo); diff != "" {
+		t.Errorf("(-original +copy):\n%s", diff)
+	}
+	if diff := cmp.Diff(f.BuildIDs, g.BuildIDs); diff != "" {
+		t.Errorf("build ids (-original +copy):\n%s", diff)
+	}
+}
+
+var temporary = regexp.MustCompile(`perf-vdso\.so-\w+`)
+
+// compareSections compares what perf prints of the headers. buildIDs says whether perf lists the
+// original's build ids: perf 6.1 reads nothing in a packed pipe then.
+func compareSections(t *testing.T, from, to string, buildIDs bool) {
+	t.Helper()
+	for _, args := range [][]string{{"evlist"}, {"buildid-list"}} {
+		want, got := perfrecord.Run(t, append(args, "-i", from)...), quietly(t, append(args, "-i", to)...)
+		// perf reads the vdso from a temporary file.
+		want, got = temporary.ReplaceAllString(want, ""), temporary.ReplaceAllString(got, "")
+		if diff := cmp.Diff(want, got); diff != "" && (buildIDs || args[0] != "buildid-list") {
+			t.Errorf("perf %v (-original +copy):\n%s", args, diff)
+		}
+	}
+	quietly(t, "report", "--stats", "-i", to)
+	header, copied := perfrecord.Run(t, "report", "--header-only", "-i", from), quietly(t, "report", "--header-only", "-i", to)
+	for _, field := range []string{"hostname", "os release", "perf version", "arch", "nrcpus online", "nrcpus avail", "cpudesc", "total memory",
+		"cmdline", "time of first sample", "time of last sample", "clockid frequency", "clockid: "} {
+		want, got := headerLine(header, field), headerLine(copied, field)
+		if strings.HasPrefix(field, "time of") && strings.HasSuffix(want, " 0.000000") {
+			continue // perf has not read what it packed or piped
+		}
+		if want != got {
+			t.Errorf("perf prints %q of the original, %q of the copy", want, got)
+		}
+	}
+}
+
+// headerLine returns the line of perf's header that starts with a field's name.
+func headerLine(header, field string) string {
+	for line := range strings.Lines(header) {
+		if strings.HasPrefix(line, "# "+field) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return fmt.Sprintf("no line of %s", field)
+}
