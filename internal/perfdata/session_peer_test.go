@@ -3,6 +3,7 @@ package perfdata
 import (
 	"bufio"
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -41,26 +42,25 @@ func TestPeerPerfNamesTheSamplesOfASession(t *testing.T) {
 		name     string
 		sampling perfevent.Sampling
 		rewrite  func(*perfevent.Sample)
-		line     string // of perf script
+		frames   int // of a sample
 	}{
-		{"as the kernel wrote them", plain, nil, "spin_here+0x"},
+		{"as the kernel wrote them", plain, nil, 1},
 		{"callchains in place of stacks", stacks, func(s *perfevent.Sample) {
 			s.Callchain, s.Regs, s.Stack = []uint64{contextUser, s.IP, s.IP}, perfevent.Registers{}, nil
-		}, "spin_here+0x"},
+		}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "perf.data")
-			want := recordSession(t, path, program, tt.sampling, tt.rewrite)
+			all, spinning := recordSession(t, path, program, tt.sampling, tt.rewrite)
 			out := quietly(t, "script", "-F", "comm,pid,event,ip,sym,symoff", "-i", path)
-			if got := strings.Count(out, " cpu-clock"); got != want {
-				t.Errorf("perf script has %d samples of %d", got, want)
+			if got := strings.Count(out, " cpu-clock"); got != all {
+				t.Errorf("perf script has %d samples of %d", got, all)
 			}
-			named := strings.Count(out, tt.line)
-			if tt.rewrite != nil {
-				named /= 2
+			if got := strings.Count(out, "spinner "); got != all {
+				t.Errorf("perf script knows the process of %d samples of %d", got, all)
 			}
-			if named < want*9/10 || strings.Count(out, "spinner ") < want*9/10 {
-				t.Errorf("%d samples of %d are named:\n%.2000s", named, want, out)
+			if got := strings.Count(out, " spin_here+0x"); got != spinning*tt.frames || spinning == 0 {
+				t.Errorf("%d frames are in spin_here, of %d samples with %d each:\n%.2000s", got, spinning, tt.frames, out)
 			}
 			quietly(t, "report", "--stats", "-i", path)
 			quietly(t, "report", "--stdio", "-i", path)
@@ -69,9 +69,10 @@ func TestPeerPerfNamesTheSamplesOfASession(t *testing.T) {
 	}
 }
 
-// recordSession records a program, as a recorder would, and returns how many samples there are.
-// rewrite, if not nil, changes each sample to one with a callchain in place of registers and stack.
-func recordSession(t *testing.T, path, program string, sampling perfevent.Sampling, rewrite func(*perfevent.Sample)) int {
+// recordSession records a program, as a recorder would, and returns how many samples there are, and
+// how many of them in spin_here. rewrite, if not nil, changes each sample to one with a callchain in
+// place of registers and stack.
+func recordSession(t *testing.T, path, program string, sampling perfevent.Sampling, rewrite func(*perfevent.Sample)) (all, spinning int) {
 	t.Helper()
 	command, err := perfevent.StartCommand(exec.Command(program))
 	if err != nil {
@@ -102,7 +103,9 @@ func recordSession(t *testing.T, path, program string, sampling perfevent.Sampli
 		raw, err := e.Append(nil, r)
 		return errors.Join(err, w.Record(raw))
 	}
-	for _, r := range slices.Concat(kernelRecords(t), processRecords(t, command.PID())) {
+	mapped := processRecords(t, command.PID())
+	from, to := functionAt(t, program, "spin_here", mapped)
+	for _, r := range slices.Concat(kernelRecords(t), mapped) {
 		if err := put(r); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +113,6 @@ func recordSession(t *testing.T, path, program string, sampling perfevent.Sampli
 	if err := session.Enable(); err != nil {
 		t.Fatal(err)
 	}
-	samples := 0
 	var failed error
 	reader := perfevent.Reader{Round: func(uint64) { failed = errors.Join(failed, w.Round(), w.Flush()) }}
 	var raw []byte
@@ -118,7 +120,10 @@ func recordSession(t *testing.T, path, program string, sampling perfevent.Sampli
 	if err := reader.Read(context.Background(), session, func(r perfevent.Record) error {
 		s, ok := r.(*perfevent.Sample)
 		if ok {
-			samples++
+			all++
+			if from <= s.IP && s.IP < to {
+				spinning++
+			}
 		}
 		if !ok || rewrite == nil {
 			return w.Record(raw)
@@ -131,10 +136,32 @@ func recordSession(t *testing.T, path, program string, sampling perfevent.Sampli
 	if err := w.Close(Sections{}); err != nil {
 		t.Fatal(err)
 	}
-	if samples == 0 {
-		t.Fatal("no samples")
+	return all, spinning
+}
+
+// functionAt returns where a function of a program is in a process.
+func functionAt(t *testing.T, program, name string, mapped []perfevent.Record) (from, to uint64) {
+	t.Helper()
+	file, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return samples
+	defer file.Close()
+	functions, err := file.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(functions, func(s elf.Symbol) bool { return s.Name == name })
+	text := slices.IndexFunc(mapped, func(r perfevent.Record) bool {
+		m, ok := r.(*perfevent.Mmap)
+		return ok && string(m.Filename) == program
+	})
+	if i < 0 || text < 0 {
+		t.Fatalf("no %s, or %s is not mapped", name, program)
+	}
+	m := mapped[text].(*perfevent.Mmap)
+	from = m.Addr - m.Pgoff + functions[i].Value // the file's addresses are its offsets
+	return from, from + functions[i].Size
 }
 
 // kernelRecords says where the kernel is.
