@@ -109,7 +109,8 @@ func withoutFrame(head string) string {
 // samplesOfScript returns the samples in the text of perf script. It leaves out what perf and ringtap
 // may tell differently:
 //
-//   - Of functions outside the known program, the name. They may have several.
+//   - Of all functions but the known ones, the name. They may have several, and perf takes the first
+//     stub of .plt for a part of _init.
 //   - Of samples in execve(2), the frames. perf still has the mappings of the former program.
 //   - Of samples of other programs, the frames.
 func samplesOfScript(text string) (samples [][]string) {
@@ -137,7 +138,7 @@ func samplesOfScript(text string) (samples [][]string) {
 	return samples
 }
 
-// withoutName returns a frame without its name, unless it is a function of the known program. The
+// withoutName returns a frame without its name, unless it is one of the known functions. The
 // frame of a sample without a callchain ends the sample's head.
 func withoutName(line string, head bool) string {
 	const address = 16
@@ -146,13 +147,15 @@ func withoutName(line string, head bool) string {
 		at = 0
 	}
 	frame := line[at:]
-	if len(frame) < 1+address || strings.Contains(frame, "known_") || strings.Contains(frame, " main") {
+	if len(frame) < 1+address {
 		return line
 	}
-	name := frame[1+address:]
-	object := ""
+	name, object := frame[1+address:], ""
 	if i := strings.LastIndex(name, " ("); i >= 0 {
-		object = name[i:]
+		name, object = name[:i], name[i:]
+	}
+	if strings.HasPrefix(name, " known_") || strings.HasPrefix(name, " main") {
+		return line
 	}
 	return line[:at+1+address] + object
 }
