@@ -138,24 +138,21 @@ func samplesOfScript(text string) (samples [][]string) {
 	return samples
 }
 
+// frameLine is a frame: its address, if asked for, its name and its file.
+var frameLine = regexp.MustCompile(`^(\t? *(?:[0-9a-f]+ )?)(.*?)( \(.*)?$`)
+
 // withoutName returns a frame without its name, unless it is one of the known functions. The
 // frame of a sample without a callchain ends the sample's head.
 func withoutName(line string, head bool) string {
-	const address = 16
-	at := strings.LastIndex(line, ": ") + 1
-	if !head {
-		at = 0
+	at := 0
+	if head {
+		if at = strings.LastIndex(line, ": ") + 1; !frameInHead.MatchString(line[at:]) {
+			return line
+		}
 	}
-	frame := line[at:]
-	if len(frame) < 1+address {
+	part := frameLine.FindStringSubmatch(line[at:])
+	if strings.HasPrefix(part[2], "known_") || strings.HasPrefix(part[2], "main") {
 		return line
 	}
-	name, object := frame[1+address:], ""
-	if i := strings.LastIndex(name, " ("); i >= 0 {
-		name, object = name[:i], name[i:]
-	}
-	if strings.HasPrefix(name, " known_") || strings.HasPrefix(name, " main") {
-		return line
-	}
-	return line[:at+1+address] + object
+	return line[:at] + part[1] + part[3]
 }
