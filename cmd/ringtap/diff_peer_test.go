@@ -15,13 +15,14 @@ import (
 )
 
 // recordChanged records the program of testdata/changed.c, built with an option, and returns the
-// recording and the shares of CPU time that the program measured itself.
+// recording and the shares of CPU time that the program measured itself. The kernel is left out: how
+// often it interrupts the program depends on what else the machine does.
 func recordChanged(t *testing.T, option string) (path string, shares map[string]float64) {
 	t.Helper()
 	program := compiled.Program(t, compiled.Sources(t, "testdata/changed.c"), "gcc", "-O1", "-g", option,
 		"-fno-omit-frame-pointer", "-o", "changed", "changed.c")
 	printed := filepath.Join(t.TempDir(), "printed")
-	path = perfrecord.Record(t, perfrecord.Mode{Args: "-e cpu-clock -F 999 -g"}, "sh", "-c", program+" >"+printed)
+	path = perfrecord.Record(t, perfrecord.Mode{Args: "-e cpu-clock:u -F 999 -g"}, "sh", "-c", program+" >"+printed)
 	text, err := os.ReadFile(printed)
 	if err != nil {
 		t.Fatal(err)
@@ -91,12 +92,14 @@ func TestPeerADifferenceNamesTheFunctionThatBecameFaster(t *testing.T) {
 	// of ten thousand.
 	compared, changed := 0, 0
 	for _, f := range diff.Functions {
-		truth := sharesAfter[f.Name] - sharesBefore[f.Name]
+		after, known := sharesAfter[f.Name]
+		if !known {
+			continue
+		}
+		compared++
+		truth := after - sharesBefore[f.Name]
 		if math.Abs(f.Change-truth) > 2*f.Margin {
 			t.Errorf("%s changed by %.3f ±%.3f, in truth by %.3f", f.Name, f.Change, f.Margin, truth)
-		}
-		if _, known := sharesAfter[f.Name]; known {
-			compared++
 		}
 		if !f.Chance && f.Name != "work0" {
 			changed++
