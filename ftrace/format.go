@@ -2,6 +2,7 @@ package ftrace
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -112,6 +113,23 @@ func (t *FS) FormatText(system, event string) ([]byte, error) {
 		return nil, fmt.Errorf("event %s:%s: %w", system, event, err)
 	}
 	return text, nil
+}
+
+// RecordTexts returns what readers of recorded events need besides the formats of the events: the
+// files events/header_page and events/header_event, which describe trace rings, and printk_formats,
+// which has texts that some events record only by address. strings is nil where there is no such file.
+func (t *FS) RecordTexts() (page, event, strings []byte, err error) {
+	if page, err = os.ReadFile(filepath.Join(t.dir, "events", "header_page")); err != nil {
+		return nil, nil, nil, err
+	}
+	if event, err = os.ReadFile(filepath.Join(t.dir, "events", "header_event")); err != nil {
+		return nil, nil, nil, err
+	}
+	strings, err = os.ReadFile(filepath.Join(t.dir, "printk_formats"))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return page, event, strings, err
 }
 
 // Field returns the field called name, also a common one, or nil if there is none.

@@ -104,7 +104,8 @@ func counterAttr(e Event, inherit bool) unix.PerfEventAttr {
 func sideBandAttr(opts *Options, inherit bool, watermark uint32, format uint64) unix.PerfEventAttr {
 	attr := sysAttr(event(perf.Dummy, "").attr, watermark, format)
 	attr.Bits |= unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
-	setBit(&attr.Bits, unix.PerfBitMmap|unix.PerfBitMmap2|bitNamespaces|bitCgroup, opts.SideBand == SideBandAll)
+	setBit(&attr.Bits, unix.PerfBitMmap|unix.PerfBitMmap2|bitNamespaces|bitCgroup, opts.SideBand != SideBandNames)
+	setBit(&attr.Bits, unix.PerfBitMmapData, opts.SideBand == SideBandData)
 	setBit(&attr.Bits, unix.PerfBitInherit, inherit)
 	setBit(&attr.Bits, unix.PerfBitContextSwitch, opts.Switches != nil && !opts.Switches.Sampled)
 	return attr

@@ -110,6 +110,12 @@ func Hardware(c HardwareCounter) Event {
 	return event(perf.HardwareCounter(c), "")
 }
 
+// Raw returns a CPU's own event by the number that its manual gives. On x86 the number is the unit mask
+// and then the event's code: 0x1a8.
+func Raw(config uint64) Event {
+	return event(&perf.Attr{Type: perf.RawEvent, Config: config}, fmt.Sprintf("r%x", config))
+}
+
 // Tracepoint returns the event of a tracepoint. The id is the number in the
 // event's tracefs directory (file "id"), the name is "system:event". Dynamic
 // events of tracefs (kprobe_events, uprobe_events) are tracepoints too.

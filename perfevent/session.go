@@ -24,6 +24,9 @@ const (
 	// SideBandNames is names, births and ends of threads only. It is for tracers that show
 	// no stacks: they get no record for every library that a program maps.
 	SideBandNames
+	// SideBandData is SideBandAll, and the mappings that cannot be executed. Other tools than
+	// ringtap need them to find a program's unwind tables.
+	SideBandData
 )
 
 // Options configure a session as a whole. The zero value is right for most callers.

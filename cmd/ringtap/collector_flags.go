@@ -30,7 +30,7 @@ type collectorFlags struct {
 func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	c.interval = secondsFlag(5 * time.Second)
 	c.targetFlags.add(flags, "t")
-	addCgroup(flags, &c.Cgroup)
+	addCgroup(flags, &c.Cgroup, "g")
 	flags.StringVarP(&c.shell, "command", "c", "", "run `LINE` with /bin/sh and end when it ends; -- COMMAND ARG... runs a command without a shell")
 	flags.BoolP("all-cpus", "a", false, "sample all CPUs, as perf's option; this is the default without a target")
 	manual.SetGroup(flags, targetGroup)

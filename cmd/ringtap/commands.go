@@ -26,6 +26,7 @@ func commands() []command {
 		all = append(all, questionKinds[i].command())
 	}
 	all = append(all, []command{
+		{"record", nil, "record samples into a file (perf.data), to look at them later", recordEvents},
 		{"report", nil, "show where the samples of a recording (perf.data) are", report},
 		{"flame", nil, "make a flame graph of a recording or of another tool's profile", flame},
 		{"diff", nil, "compare two profiles: where the time went before and after a change", diffProfiles},
@@ -54,7 +55,7 @@ func commands() []command {
 // families are the commands as the help groups them, each with the name of its first command.
 var families = []struct{ title, first string }{
 	{"Profile", "on-cpu"},
-	{"Recording", "report"},
+	{"Recording", "record"},
 	{"Trace", "uprobe"},
 	{"Count", "funccount"},
 	{"bpftrace", "run"},
@@ -74,7 +75,6 @@ func find(name string) *command {
 
 // elsewhere maps commands of other tools to the ringtap commands that do the same.
 var elsewhere = map[string]string{
-	"record":     "'ringtap on-cpu --out FILE' records and writes a report in one step; 'ringtap report' shows what perf record wrote",
 	"top":        "'ringtap on-cpu -i 2' reports every two seconds",
 	"annotate":   "'ringtap on-cpu --tables' shows exact addresses, and --inlines source lines",
 	"stat":       "'ringtap funccount' counts calls and tracepoints",

@@ -55,9 +55,7 @@ func recordingFacts(f *perfdata.File, stats *perfdata.Stats) (rows [][]string) {
 	add("kernel", strings.TrimSpace(i.Release+" "+i.Arch))
 	add("processors", i.CPUDesc)
 	number("CPUs", uint64(i.CPUs))
-	if i.PerfVersion != "" {
-		add("recorded by", "perf "+i.PerfVersion)
-	}
+	add("recorded by", recorder(i.PerfVersion))
 	add("command", strings.Join(i.Command, " "))
 	if i.Wall != 0 && stats.First != 0 {
 		add("first sample", time.Unix(0, int64(i.Wall+stats.First-i.ClockTime)).Format(time.RFC3339))
@@ -82,6 +80,14 @@ func recordingFacts(f *perfdata.File, stats *perfdata.Stats) (rows [][]string) {
 		add("end", "missing: the recorder was killed, or the file was cut off")
 	}
 	return rows
+}
+
+// recorder returns the program that made a recording. perf writes its version alone.
+func recorder(version string) string {
+	if version == "" || strings.HasPrefix(version, "ringtap ") {
+		return version
+	}
+	return "perf " + version
 }
 
 // recordingFormat says what kind of recording it is, and how large.

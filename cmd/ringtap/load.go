@@ -40,7 +40,7 @@ func (l *loader) load(ctx context.Context, path string) (*profile.Profile, error
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) && path == defaultRecording {
-		return nil, fmt.Errorf("no %s here: name a file, or make one with perf record -a -g sleep 5", path)
+		return nil, fmt.Errorf("no %s here: name a file, or make one with ringtap record -d 5", path)
 	}
 	if err != nil {
 		return nil, err

@@ -31,8 +31,8 @@ func addTID(flags *pflag.FlagSet, tid *int, letter string) {
 	flags.IntVarP(tid, "tid", letter, 0, "only thread `TID`")
 }
 
-func addCgroup(flags *pflag.FlagSet, cgroup *string) {
-	flags.StringVarP(cgroup, "cgroup", "g", "", "only control group `CGROUP`: a path in a cgroup v1 or v2 hierarchy, or part of its name, such as a container's id")
+func addCgroup(flags *pflag.FlagSet, cgroup *string, letter string) {
+	flags.StringVarP(cgroup, "cgroup", letter, "", "only control group `CGROUP`: a path in a cgroup v1 or v2 hierarchy, or part of its name, such as a container's id")
 }
 
 func addDuration(flags *pflag.FlagSet, d *secondsFlag, detail string) {

@@ -44,7 +44,7 @@ func printStacks(ctx context.Context, out *console, args []string) error {
 	var every secondsFlag
 	var verbose bool
 	addPIDs(flags, &named, ", as arguments do")
-	addCgroup(flags, &o.Search.Cgroup)
+	addCgroup(flags, &o.Search.Cgroup, "g")
 	addTree(flags, &o.Search.Tree)
 	manual.SetGroup(flags, targetGroup)
 	flags.Var(&every, "watch", "look again every `SECONDS`, and show in full only what has moved")

@@ -32,7 +32,7 @@ func (t *targetFlags) add(flags *pflag.FlagSet, letter string) {
 // addCgroup defines --cgroup, for ringtap's commands that can watch a control group. These can
 // also start a command.
 func (t *targetFlags) addCgroup(flags *pflag.FlagSet) {
-	addCgroup(flags, &t.Cgroup)
+	addCgroup(flags, &t.Cgroup, "g")
 	manual.SetGroup(flags, targetGroup)
 }
 
@@ -64,7 +64,7 @@ func (t *targetFlags) check(flags *pflag.FlagSet) error {
 	case given > 1 && flags.Lookup("cgroup") == nil:
 		return usagef("give only one of -p and -%s", t.letter)
 	case given > 1:
-		return usagef("give only one of -p, -%s, -g and a command to run", t.letter)
+		return usagef("give only one of -p, -%s, -%s and a command to run", t.letter, flags.Lookup("cgroup").Shorthand)
 	case flags.Changed("tid") && t.TID <= 0:
 		return usagef("-%s %d is not a thread id", t.letter, t.TID)
 	case t.Tree && !flags.Changed("pid"):

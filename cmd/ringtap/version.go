@@ -32,13 +32,21 @@ func version(_ context.Context, out *console, args []string) error {
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	text := fmt.Sprintf("ringtap %s\n", cmp.Or(release, info.Main.Version, "unknown"))
+	text := fmt.Sprintf("ringtap %s\n", versionText())
 	if built := cmp.Or(commitOf(info), commit); built != "" {
 		text += "commit " + built + "\n"
 	}
 	text += fmt.Sprintf("%s %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	_, err := fmt.Fprint(out.stdout, text)
 	return ignoreClosedPipe(err)
+}
+
+// versionText returns the version of this binary.
+func versionText() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return cmp.Or(release, info.Main.Version, "unknown")
+	}
+	return cmp.Or(release, "unknown")
 }
 
 // commitOf returns the commit that a binary was built from, its time, and whether files had

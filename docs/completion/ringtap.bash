@@ -2,7 +2,7 @@
 _ringtap() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options="" i
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe report flame diff script uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version help' -- "$word"))
+		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe record report flame diff script uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version help' -- "$word"))
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -151,6 +151,21 @@ _ringtap() {
 		--limit) return ;;
 		esac
 		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --inlines --unwind --jvm --max-memory --out --top --metric --tables --color --verbose --exact --limit --count --hist --help' ;;
+	record)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-G|--cgroup) return ;;
+		-d|--duration) return ;;
+		-e|--event) return ;;
+		--filter) return ;;
+		-F|--frequency) return ;;
+		-c|--period) return ;;
+		--call-graph) COMPREPLY=($(compgen -W 'auto fp dwarf none' -- "$word")); return ;;
+		-o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--max-size) return ;;
+		esac
+		options='--all-cpus --pid --tree --tid --cgroup --duration --event --filter --frequency --period --call-graph --callchains --no-unwind --output --compression-level --max-size --verbose --help' ;;
 	report)
 		case $before in
 		-i|--input) COMPREPLY=($(compgen -f -- "$word")); return ;;
@@ -781,7 +796,7 @@ _ringtap() {
 		case $before in
 		esac
 		options='--help' ;;
-	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe report flame diff script uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version' -- "$word")); return ;;
+	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe record report flame diff script uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version' -- "$word")); return ;;
 	esac
 	if [[ $word == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$word"))

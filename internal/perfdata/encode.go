@@ -34,7 +34,7 @@ func KernelMmap(filename string, addr, length, pgoff uint64) *perfevent.Mmap {
 		PID: ^uint32(0), Addr: addr, Len: length, Pgoff: pgoff, Filename: []byte(filename)}
 }
 
-// Append appends the bytes of r to b: a *Sample, *Mmap, *Comm, *Fork or *Exit.
+// Append appends the bytes of r to b: a *Sample, *Mmap, *Comm, *Fork, *Exit, *Lost or *LostSamples.
 //
 // Header.Type is only used for an *Mmap, which is an MMAP2 unless Type is MMAP. The bits of
 // Header.Misc that other fields imply are set. The record belongs to the event with the id
@@ -65,6 +65,12 @@ func (e *Encoder) Append(b []byte, r perfevent.Record) ([]byte, error) {
 	case *perfevent.Exit:
 		kind = unix.PERF_RECORD_EXIT
 		b = appendFork(b, (*perfevent.Fork)(r))
+	case *perfevent.Lost:
+		kind = unix.PERF_RECORD_LOST
+		b = appendWords(b, r.EventID, r.Lost)
+	case *perfevent.LostSamples:
+		kind = unix.PERF_RECORD_LOST_SAMPLES
+		b = appendWords(b, r.Lost)
 	default:
 		err = fmt.Errorf("encode a record of type %T: not supported", r)
 	}

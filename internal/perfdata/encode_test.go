@@ -68,6 +68,8 @@ func TestRecordsAreDecodedAsTheyWereEncoded(t *testing.T) {
 		"comm":            &perfevent.Comm{Header: h(unix.PERF_RECORD_COMM, 0), PID: 1, TID: 2, Name: []byte("sh")},
 		"comm of an exec": &perfevent.Comm{Header: h(unix.PERF_RECORD_COMM, unix.PERF_RECORD_MISC_COMM_EXEC), PID: 1, TID: 2, Exec: true, Name: []byte("eight888")},
 		"fork":            &perfevent.Fork{Header: h(unix.PERF_RECORD_FORK, 0), PID: 1, TID: 2, PPID: 3, PTID: 4},
+		"lost":            &perfevent.Lost{Header: h(unix.PERF_RECORD_LOST, 0), EventID: 3, Lost: 7},
+		"lost samples":    &perfevent.LostSamples{Header: h(unix.PERF_RECORD_LOST_SAMPLES, 0), Lost: 7},
 		"exit":            &perfevent.Exit{Header: h(unix.PERF_RECORD_EXIT, 0), PID: 1, TID: 2, PPID: 3, PTID: 4},
 	} {
 		t.Run(name, func(t *testing.T) {

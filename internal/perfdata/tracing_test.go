@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // formatText is the text of a tracepoint's format, except its end.
@@ -76,5 +78,25 @@ func TestDamagedFormatsOfTracepointsAreAProblemOnly(t *testing.T) {
 		if got, _, err := times(f); err != nil || len(got) != 7 {
 			t.Errorf("%d bytes: %v, %v", n, got, err)
 		}
+	}
+}
+
+func TestWrittenTracingDataIsRead(t *testing.T) {
+	long := strings.Repeat("format ", shortestFormat)
+	written := Tracing{Page: []byte("page"), Event: []byte("event"), Strings: []byte("0x1 : \"text\"\n"), Formats: []EventFormat{
+		{"sched", []byte(long + "1")}, {"irq", []byte(long + "2")}, {"sched", []byte(long + "3")},
+	}}
+	file := small()
+	file.features[featureTracingData] = written.Bytes()
+	f, err := reader(file.bytes())
+	if err != nil || f.Problem != nil {
+		t.Fatal(err, f.Problem)
+	}
+	want := []EventFormat{written.Formats[1], written.Formats[0], written.Formats[2]}
+	if diff := cmp.Diff(want, f.Formats); diff != "" {
+		t.Errorf("(-written +read):\n%s", diff)
+	}
+	if string(f.KernelStrings) != string(written.Strings) {
+		t.Errorf("texts %q", f.KernelStrings)
 	}
 }

@@ -46,6 +46,7 @@ type Writer struct {
 	decoder     *perfevent.Decoder // for times
 	deflater    *deflater          // nil without compression
 	pending     []byte             // records that are not in the output yet
+	written     int64              // bytes of records in the output
 	first, last uint64             // times of samples
 	err         error              // of the output
 }
@@ -201,9 +202,14 @@ func (w *Writer) Flush() error {
 	if err := w.out.add(records); err != nil {
 		return w.fail(err)
 	}
+	w.written += int64(len(records))
 	w.pending = w.pending[:0]
 	return nil
 }
+
+// Written returns how many bytes of records are in the output, packed if they are packed. Those since
+// the last Flush may be missing.
+func (w *Writer) Written() int64 { return w.written }
 
 // Close writes the remaining records and the last sections, and closes the output.
 func (w *Writer) Close(last Sections) error {

@@ -1,6 +1,12 @@
 package process
 
-import "bytes"
+import (
+	"bytes"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/perfevent"
+)
 
 // Area is a line of /proc/PID/maps (proc_pid_maps(5)): a range of a process's memory.
 type Area struct {
@@ -12,6 +18,27 @@ type Area struct {
 	Path []byte
 
 	id fileID // inode 0 if no file is mapped
+}
+
+// Mmap returns the record of an area of process pid as perf makes it of /proc/PID/maps. It shares Path
+// with the area. maps shows fewer of the arguments of mmap(2) than a record has: Flags are 0, and
+// memory that can be executed or written is taken for readable.
+func (a *Area) Mmap(pid int) perfevent.Mmap {
+	m := perfevent.Mmap{Header: perfevent.Header{Type: unix.PERF_RECORD_MMAP2, Misc: unix.PERF_RECORD_MISC_USER},
+		PID: uint32(pid), TID: uint32(pid), Addr: a.Start, Len: a.End - a.Start, Pgoff: a.Offset,
+		Major: a.id.major, Minor: a.id.minor, Inode: a.id.inode, Prot: unix.PROT_READ, Filename: unescape(a.Path)}
+	if a.Writable {
+		m.Prot |= unix.PROT_WRITE
+	}
+	if a.Executable {
+		m.Prot |= unix.PROT_EXEC
+	} else {
+		m.Misc |= unix.PERF_RECORD_MISC_MMAP_DATA
+	}
+	if len(a.Path) == 0 {
+		m.Filename = []byte("//anon") // as in the kernel's own records
+	}
+	return m
 }
 
 // isExecutable reports whether a line of maps is about executable memory. Nine in ten are not

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/cli/manual"
+	"github.com/ringtap/ringtap/internal/perfdata"
+	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/record"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// recordFlags are the options of record, which are perf record's.
+type recordFlags struct {
+	targetFlags
+	all, graph bool
+	duration   secondsFlag
+	events     eventsFlag
+	frequency  uint64
+	period     uint64
+	callGraph  string
+	noUnwind   bool
+	output     string
+	level      int
+	maxSize    sizeFlag
+	verbose    bool
+
+	rated    bool         // -F or -c was given
+	stacks   stack.Stacks // as callGraph says
+	recorded []string     // the events' names
+}
+
+func (r *recordFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVarP(&r.all, "all-cpus", "a", false, "sample all CPUs, as perf's option; this is the default without a target")
+	r.targetFlags.add(flags, "t")
+	addCgroup(flags, &r.Cgroup, "G")
+	manual.SetGroup(flags, targetGroup)
+	addDuration(flags, &r.duration, "; otherwise Ctrl-C, or the end of the command or of the target, ends the recording")
+	manual.SetGroup(flags, whenGroup)
+	flags.VarP(&r.events, "event", "e", "record `EVENT`, as perf list has it: cycles:u, page-faults, sched:sched_switch (may be repeated, or a list; default: cycles, or else cpu-clock)")
+	flags.Var(filterFlag{&r.events}, "filter", "only hits of the tracepoints in the --event before it that `FILTER` selects")
+	flags.Uint64VarP(&r.frequency, "frequency", "F", 0, "take `HZ` samples a second on each CPU (default: 199 for -p, -t and a command, 99 for the host and -G)")
+	flags.Uint64VarP(&r.period, "period", "c", 0, "take a sample after every `N` events; tracepoints have 1 by default")
+	flags.StringVar(&r.callGraph, "call-graph", "auto", "record stacks, unwound by `METHOD`: fp (frame pointers), dwarf[,SIZE] (.eh_frame on a copy of the stack of SIZE bytes), auto, or none")
+	manual.SetValues(flags, "call-graph", "auto", "fp", "dwarf", "none")
+	flags.BoolVarP(&r.graph, "callchains", "g", false, "record stacks, as perf's option; this is the default")
+	flags.BoolVar(&r.noUnwind, "no-unwind", false, "write registers and copies of the stack, for other tools to unwind, instead of callchains")
+	manual.SetGroup(flags, whatGroup)
+	flags.StringVarP(&r.output, "output", "o", defaultRecording, "write to `FILE`; a file of that name becomes FILE.old; - is a pipe")
+	flags.IntVarP(&r.level, "compression-level", "z", 1, "pack the records with zstd's `LEVEL` 1 to 22; 0 packs nothing, for readers without zstd")
+	flags.Lookup("compression-level").NoOptDefVal = "1"
+	flags.Var(&r.maxSize, "max-size", "end when the file has `SIZE` bytes, or so many K, M or G")
+	addVerbose(flags, &r.verbose, "v")
+	manual.SetGroup(flags, outputGroup)
+}
+
+// takeCommand takes the command from the parsed flags. With a target, the command only says how long the
+// recording takes.
+func (r *recordFlags) takeCommand(flags *pflag.FlagSet) (*timer, error) {
+	args := flags.Args()
+	if flags.ArgsLenAtDash() == 0 && len(args) == 0 {
+		return nil, usagef("no command after --")
+	}
+	if len(args) == 0 {
+		return &timer{}, nil
+	}
+	if r.all || flags.Changed("pid") || flags.Changed("tid") || flags.Changed("cgroup") {
+		t := &timer{args: args}
+		return t, t.check()
+	}
+	r.Command = args
+	return &timer{}, nil
+}
+
+// validate checks the flags before anything is opened.
+func (r *recordFlags) validate(flags *pflag.FlagSet, out *console) error {
+	for _, name := range []string{"pid", "tid", "cgroup"} {
+		if r.all && flags.Changed(name) {
+			return usagef("-a watches all: leave out --%s", name)
+		}
+	}
+	switch {
+	case flags.Changed("frequency") && flags.Changed("period"):
+		return usagef("give only one of -F and -c")
+	case flags.Changed("frequency") && (r.frequency < 1 || r.frequency > maxFrequency):
+		return usagef("-F %d: want 1 to kernel.perf_event_max_sample_rate", r.frequency)
+	case flags.Changed("period") && r.period < 1:
+		return usagef("-c %d: at least 1", r.period)
+	case r.level < 0 || r.level > 22:
+		return usagef("-z %d: from 0 to 22", r.level)
+	case r.output == "-" && out.drawn:
+		return usagef("-o -: standard output is a terminal; give it to a command: ringtap record -o - | ringtap report -")
+	}
+	if r.rated = flags.Changed("frequency") || flags.Changed("period"); !r.rated {
+		r.frequency = 99
+		if flags.Changed("pid") || flags.Changed("tid") || r.Command != nil {
+			r.frequency = processFrequency
+		}
+	}
+	if err := r.setStacks(); err != nil {
+		return err
+	}
+	return r.check(flags)
+}
+
+// setStacks sets the stacks from --call-graph.
+func (r *recordFlags) setStacks() error {
+	method, size, sized := strings.Cut(r.callGraph, ",")
+	switch {
+	case method == "none":
+		return nil
+	case !slices.Contains(stack.Unwinds(), stack.Unwind(method)):
+		return usagef("--call-graph %q: one of auto, fp, dwarf[,SIZE], none", r.callGraph)
+	case sized && method != string(stack.DWARF):
+		return usagef("--call-graph %q: only dwarf has a size", r.callGraph)
+	}
+	r.stacks = stack.Stacks{User: true, Kernel: true, Unwind: stack.Unwind(method)}
+	if !sized {
+		return nil
+	}
+	bytes, err := strconv.ParseUint(size, 10, 32)
+	if err != nil || bytes == 0 || bytes%8 != 0 || bytes > perfevent.MaxUserStack {
+		return usagef("--call-graph %q: SIZE is a multiple of 8, up to %d", r.callGraph, perfevent.MaxUserStack)
+	}
+	r.stacks.Copy = uint32(bytes)
+	return nil
+}
+
+// options returns the options of the recording, and a function that closes its tracepoints.
+func (r *recordFlags) options(out *console) (*record.Options, func(), error) {
+	var sets []*probe.Set
+	release := func() {
+		for _, set := range sets {
+			set.Release(out.stderr)
+		}
+	}
+	tracepoints := func(pattern string) ([]probe.Source, error) {
+		set, err := attach(out, []*probe.Spec{{Place: probe.Tracepoint, Probe: pattern}}, probe.Options{})
+		sets = append(sets, set)
+		return set.Sources, err
+	}
+	events, err := r.events.parse(tracepoints)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	for i := range events {
+		r.recorded = append(r.recorded, events[i].Name)
+	}
+	return &record.Options{
+		Events: events, Frequency: r.frequency, Period: r.period, EachHit: !r.rated, Stacks: r.stacks, Raw: r.noUnwind,
+		Create: r.create, Level: r.level, MaxBytes: int64(r.maxSize), Duration: time.Duration(r.duration),
+		Command: os.Args, Version: "ringtap " + versionText(), Logger: out.logger(r.verbose),
+	}, release, nil
+}
+
+// create starts the recording. As with perf, a file of the same name becomes FILE.old.
+func (r *recordFlags) create(events []perfdata.Event, opts perfdata.WriteOptions) (*perfdata.Writer, error) {
+	if r.output == "-" {
+		return perfdata.NewPipeWriter(os.Stdout, events, opts)
+	}
+	if info, err := os.Stat(r.output); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		if err := os.Rename(r.output, r.output+".old"); err != nil {
+			return nil, err
+		}
+	}
+	return perfdata.Create(r.output, events, opts)
+}
+
+// eventsFlag is the value of --event: lists of events, each with the filter that follows it.
+type eventsFlag struct{ lists []eventList }
+
+type eventList struct{ text, filter string }
+
+func (e *eventsFlag) Set(text string) error {
+	e.lists = append(e.lists, eventList{text: text})
+	return nil
+}
+
+func (e *eventsFlag) String() string {
+	var texts []string
+	for _, list := range e.lists {
+		texts = append(texts, list.text)
+	}
+	return strings.Join(texts, ",")
+}
+
+func (e *eventsFlag) Type() string { return "string" }
+
+// parse returns the events. tracepoints opens tracepoints.
+func (e *eventsFlag) parse(tracepoints func(pattern string) ([]probe.Source, error)) ([]record.Event, error) {
+	if len(e.lists) == 0 {
+		name := "cycles"
+		if !perfevent.Available(perfevent.CPUCycles()) {
+			name = "cpu-clock"
+		}
+		return record.ParseEvents(name, tracepoints)
+	}
+	var all []record.Event
+	for _, list := range e.lists {
+		events, err := record.ParseEvents(list.text, tracepoints)
+		if err != nil {
+			return nil, usagef("-e %w", err)
+		}
+		for i := range events {
+			if list.filter != "" && !events[i].IsTracepoint() {
+				return nil, usagef("--filter %q: %s is no tracepoint", list.filter, events[i].Name)
+			}
+			events[i].Filter = list.filter
+		}
+		all = append(all, events...)
+	}
+	return all, nil
+}
+
+// filterFlag is the value of --filter.
+type filterFlag struct{ events *eventsFlag }
+
+func (f filterFlag) Set(text string) error {
+	lists := f.events.lists
+	if len(lists) == 0 {
+		return errors.New("it follows the --event whose hits it selects")
+	}
+	lists[len(lists)-1].filter = text
+	return nil
+}
+
+func (f filterFlag) String() string {
+	if f.events == nil || len(f.events.lists) == 0 {
+		return ""
+	}
+	return f.events.lists[len(f.events.lists)-1].filter
+}
+
+func (f filterFlag) Type() string { return "string" }
+
+// sizeFlag is a number of bytes: 100M.
+type sizeFlag int64
+
+func (s *sizeFlag) Set(text string) error {
+	number, unit := text, int64(1)
+	if i := strings.IndexAny(text, "BKMGkmg"); i >= 0 && i == len(text)-1 {
+		number = text[:i]
+		unit = map[byte]int64{'B': 1, 'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}[strings.ToUpper(text[i:])[0]]
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 || n > (1<<62)/unit {
+		return errors.New("want a number of bytes, such as 100M")
+	}
+	*s = sizeFlag(n * unit)
+	return nil
+}
+
+func (s *sizeFlag) String() string {
+	switch n := int64(*s); {
+	case n == 0:
+		return ""
+	case n%(1<<30) == 0:
+		return fmt.Sprintf("%dG", n>>30)
+	case n%(1<<20) == 0:
+		return fmt.Sprintf("%dM", n>>20)
+	case n%(1<<10) == 0:
+		return fmt.Sprintf("%dK", n>>10)
+	}
+	return strconv.FormatInt(int64(*s), 10)
+}
+
+func (s *sizeFlag) Type() string { return "size" }

@@ -1,0 +1,231 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/engine"
+	"github.com/ringtap/ringtap/internal/perfdata"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Options configures a recording.
+type Options struct {
+	Target perfevent.Target
+	Events []Event
+	// Frequency is how many samples a second and CPU are taken. If it is 0, Period is the number of
+	// events from one sample to the next.
+	Frequency, Period uint64
+	// EachHit samples each hit of a tracepoint, whatever Frequency and Period are.
+	EachHit bool
+	// Stacks says which stacks samples have. User stacks are unwound while the recording goes on.
+	Stacks stack.Stacks
+	// Raw writes the registers and the copies of user stacks instead, for other tools to unwind.
+	Raw bool
+	// Create starts the recording.
+	Create   func([]perfdata.Event, perfdata.WriteOptions) (*perfdata.Writer, error)
+	Level    int           // of zstd; 0: records are not packed
+	MaxBytes int64         // the recording ends at about this size; 0: never
+	Duration time.Duration // 0: until the context is done or the target has ended
+	Command  []string      // ringtap's own command line
+	Version  string        // the recorder's name and version
+	Enabled  func() error  // called when the events record; may be nil
+	Progress func(Progress)
+	Logger   *slog.Logger
+}
+
+// Progress is how far a recording is.
+type Progress struct {
+	Samples uint64
+	Bytes   int64 // of records in the file
+}
+
+// Result is the outcome of a recording.
+type Result struct {
+	Account engine.Account
+	Cut     uint64 // stacks that end before their outermost function
+	Bytes   int64  // of records in the file
+	Full    bool   // Options.MaxBytes ended it
+	Notes   []string
+}
+
+// spoolBytes is how many bytes of records may wait while ringtap unwinds and writes.
+const spoolBytes = 64 << 20
+
+// Run records until ctx is done, the duration is over, the target has ended or the file is full. If an
+// event cannot be opened, the error is a *perfevent.OpenError, and nothing was created.
+func Run(ctx context.Context, opts Options) (*Result, error) {
+	if opts.Progress == nil {
+		opts.Progress = func(Progress) {}
+	}
+	result := &Result{}
+	samplings, rings := opts.samplings(), perfevent.Options{Logger: opts.Logger}
+	if opts.Raw {
+		rings.SideBand = perfevent.SideBandData
+	}
+	live, err := engine.Open(opts.Target, samplings, rings)
+	if errors.Is(err, perfevent.ErrKernelExcluded) {
+		result.Notes = append(result.Notes, "only user code is recorded: this user may not record the kernel (kernel.perf_event_paranoid)")
+		for i := range samplings {
+			samplings[i].ExcludeKernel, samplings[i].Callchain.Kernel = true, false
+		}
+		live, err = engine.Open(opts.Target, samplings, rings)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer live.Close()
+	e, err := engine.Start(ctx, live, engine.Options{Unwind: !opts.Raw && opts.Stacks.User, Duration: opts.Duration, Spool: spoolBytes, Logger: opts.Logger})
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	s, err := opts.begin(live, e)
+	if err != nil {
+		return nil, err
+	}
+	s.full = func() { result.Full = true; e.End() }
+	if err := e.Enable(); err != nil {
+		return nil, errors.Join(err, s.end())
+	}
+	if opts.Enabled != nil {
+		if err := opts.Enabled(); err != nil {
+			return nil, errors.Join(err, s.end())
+		}
+	}
+	if err := errors.Join(e.Run(s), s.end()); err != nil {
+		return nil, err
+	}
+	result.Account, err = live.Account()
+	result.Cut, result.Bytes = s.cut, s.writer.Written()
+	return result, err
+}
+
+// samplings returns the samplings of the events.
+func (o *Options) samplings() []perfevent.Sampling {
+	var all []perfevent.Sampling
+	for i := range o.Events {
+		e := &o.Events[i]
+		s := perfevent.Sampling{Event: e.Event, Period: o.Period, Frequency: o.Frequency, ExcludeUser: e.ExcludeUser, ExcludeKernel: e.ExcludeKernel,
+			ExcludeIdle: e.Event == perfevent.CPUClock(), PreciseIP: e.Precise, Filter: e.Filter, Raw: e.IsTracepoint()}
+		if o.EachHit && e.IsTracepoint() {
+			s.Period, s.Frequency = 1, 0
+		}
+		s.ByCPU = s.Period != 1
+		stacks := o.Stacks
+		if o.Raw && stacks.Unwind == stack.Auto {
+			stacks.Unwind = stack.DWARF // perf would show the kernel's walk and its own, one after the other
+		}
+		if s.Period == 1 {
+			stacks = stacks.Copying(stack.RareCopy)
+		}
+		stacks.Prepare(&s)
+		if o.Raw && stacks.Unwind == stack.FP {
+			s.UserRegs, s.UserStack = 0, 0 // readers would unwind the copy
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// begin starts the recording, and writes what there is before its first record.
+func (o *Options) begin(live *engine.Live, e *engine.Engine) (*sink, error) {
+	events := o.recorded(live.Events())
+	tracing, err := tracingData(o.Events)
+	if err != nil {
+		return nil, err
+	}
+	s := &sink{events: events, processes: e.Processes(), limit: o.MaxBytes, progress: o.Progress, files: newFiles()}
+	if !o.Raw && (o.Stacks.User || o.Stacks.Kernel) {
+		s.stacker = stack.NewStacker(live.Host(), o.Stacks)
+		s.addresses.objects = e.Processes().Objects()
+	}
+	if s.encoder, err = perfdata.NewEncoder(events); err != nil {
+		return nil, err
+	}
+	s.writer, err = o.Create(events, perfdata.WriteOptions{Info: machine(live.Host(), o.Command, o.Version), TracingData: tracing, Level: o.Level})
+	if err != nil {
+		return nil, err
+	}
+	err = writeKernel(live.Host(), s.write)
+	if err == nil {
+		err = writeProcesses(live.Host(), live.Processes(), o.Raw, s.write)
+	}
+	if err == nil {
+		err = s.writer.Flush()
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.end())
+	}
+	return s, nil
+}
+
+// recorded returns the events as the file has them. opened are the session's.
+func (o *Options) recorded(opened []perfevent.EventAttr) []perfdata.Event {
+	events := make([]perfdata.Event, len(o.Events))
+	for i := range events {
+		e := perfdata.Event{EventAttr: opened[i], Name: o.Events[i].Name}
+		if !o.Raw {
+			e.Attr.Sample_type &^= unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER
+			e.Attr.Sample_regs_user, e.Attr.Sample_stack_user = 0, 0
+			if o.Stacks.User {
+				e.Attr.Sample_type |= unix.PERF_SAMPLE_CALLCHAIN
+				e.Attr.Bits &^= unix.PerfBitExcludeCallchainUser
+			}
+		}
+		if i == 0 { // it stands for the side-band's event
+			e.Attr.Bits |= unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask
+			if o.Raw {
+				e.Attr.Bits |= unix.PerfBitMmapData
+			}
+		}
+		events[i] = e
+	}
+	return events
+}
+
+// tracingData returns what readers need to print the fields of tracepoints, or nil without any.
+func tracingData(events []Event) ([]byte, error) {
+	var t perfdata.Tracing
+	for i := range events {
+		format := events[i].format
+		if format == nil {
+			continue
+		}
+		fs, _, err := ftrace.Mount()
+		if err != nil {
+			return nil, err
+		}
+		if t.Formats == nil {
+			if t.Page, t.Event, t.Strings, err = fs.RecordTexts(); err != nil {
+				return nil, err
+			}
+		}
+		text, err := fs.FormatText(format.System, format.Name)
+		if err != nil {
+			return nil, err
+		}
+		t.Formats = append(t.Formats, perfdata.EventFormat{System: format.System, Text: text})
+	}
+	if t.Formats == nil {
+		return nil, nil
+	}
+	return t.Bytes(), nil
+}
+
+// end writes the last sections and closes the file.
+func (s *sink) end() error {
+	if err := s.writer.Close(perfdata.Sections{BuildIDs: s.files.ids}); err != nil {
+		return fmt.Errorf("end the recording: %w", err)
+	}
+	return nil
+}
+
+var _ engine.Rounded = (*sink)(nil)
