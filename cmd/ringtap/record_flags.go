@@ -49,7 +49,7 @@ func (r *recordFlags) add(flags *pflag.FlagSet) {
 	flags.VarP(&r.events, "event", "e", "record `EVENT`, as perf list has it: cycles:u, page-faults, sched:sched_switch (may be repeated, or a list; default: cycles, or else cpu-clock)")
 	flags.Var(filterFlag{&r.events}, "filter", "only hits of the tracepoints in the --event before it that `FILTER` selects")
 	flags.Uint64VarP(&r.frequency, "frequency", "F", 0, "take `HZ` samples a second on each CPU (default: 199 for -p, -t and a command, 99 for the host and -G)")
-	flags.Uint64VarP(&r.period, "period", "c", 0, "take a sample after every `N` events; tracepoints have 1 by default")
+	flags.Uint64VarP(&r.period, "sample-period", "c", 0, "take a sample after every `N` events; tracepoints have 1 by default")
 	flags.StringVar(&r.callGraph, "call-graph", "auto", "record stacks, unwound by `METHOD`: fp (frame pointers), dwarf[,SIZE] (.eh_frame on a copy of the stack of SIZE bytes), auto, or none")
 	manual.SetValues(flags, "call-graph", "auto", "fp", "dwarf", "none")
 	flags.BoolVarP(&r.graph, "callchains", "g", false, "record stacks, as perf's option; this is the default")
@@ -57,7 +57,6 @@ func (r *recordFlags) add(flags *pflag.FlagSet) {
 	manual.SetGroup(flags, whatGroup)
 	flags.StringVarP(&r.output, "output", "o", defaultRecording, "write to `FILE`; a file of that name becomes FILE.old; - is a pipe")
 	flags.IntVarP(&r.level, "compression-level", "z", 1, "pack the records with zstd's `LEVEL` 1 to 22; 0 packs nothing, for readers without zstd")
-	flags.Lookup("compression-level").NoOptDefVal = "1"
 	flags.Var(&r.maxSize, "max-size", "end when the file has `SIZE` bytes, or so many K, M or G")
 	addVerbose(flags, &r.verbose, "v")
 	manual.SetGroup(flags, outputGroup)
@@ -89,18 +88,18 @@ func (r *recordFlags) validate(flags *pflag.FlagSet, out *console) error {
 		}
 	}
 	switch {
-	case flags.Changed("frequency") && flags.Changed("period"):
+	case flags.Changed("frequency") && flags.Changed("sample-period"):
 		return usagef("give only one of -F and -c")
 	case flags.Changed("frequency") && (r.frequency < 1 || r.frequency > maxFrequency):
 		return usagef("-F %d: want 1 to kernel.perf_event_max_sample_rate", r.frequency)
-	case flags.Changed("period") && r.period < 1:
+	case flags.Changed("sample-period") && r.period < 1:
 		return usagef("-c %d: at least 1", r.period)
 	case r.level < 0 || r.level > 22:
 		return usagef("-z %d: from 0 to 22", r.level)
 	case r.output == "-" && out.drawn:
 		return usagef("-o -: standard output is a terminal; give it to a command: ringtap record -o - | ringtap report -")
 	}
-	if r.rated = flags.Changed("frequency") || flags.Changed("period"); !r.rated {
+	if r.rated = flags.Changed("frequency") || flags.Changed("sample-period"); !r.rated {
 		r.frequency = 99
 		if flags.Changed("pid") || flags.Changed("tid") || r.Command != nil {
 			r.frequency = processFrequency

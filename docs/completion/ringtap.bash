@@ -160,12 +160,13 @@ _ringtap() {
 		-e|--event) return ;;
 		--filter) return ;;
 		-F|--frequency) return ;;
-		-c|--period) return ;;
+		-c|--sample-period) return ;;
 		--call-graph) COMPREPLY=($(compgen -W 'auto fp dwarf none' -- "$word")); return ;;
 		-o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-z|--compression-level) return ;;
 		--max-size) return ;;
 		esac
-		options='--all-cpus --pid --tree --tid --cgroup --duration --event --filter --frequency --period --call-graph --callchains --no-unwind --output --compression-level --max-size --verbose --help' ;;
+		options='--all-cpus --pid --tree --tid --cgroup --duration --event --filter --frequency --sample-period --call-graph --callchains --no-unwind --output --compression-level --max-size --verbose --help' ;;
 	report)
 		case $before in
 		-i|--input) COMPREPLY=($(compgen -f -- "$word")); return ;;
