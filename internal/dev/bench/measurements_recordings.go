@@ -1,8 +1,22 @@
 package main
 
-// recordings compare what is done with a recording: of half a minute of compiling at 20 kHz, with
+// recordings compare how a recording is made, and what is done with one: of half a minute of compiling at 20 kHz, with
 // about a million samples, half of whose stacks are distinct. perf looks up no inlined functions.
 var recordings = []measurement{
+	{
+		name: "record", workload: compiling, read: []reading{{"", cpu}, {"size", sizeOf("record.data")}},
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap record -F 999 -a -o $dir/record.data sleep $seconds"},
+			{name: "ringtap fp", line: "$ringtap record -F 999 -a --call-graph fp -o $dir/record.data sleep $seconds"},
+			{name: "perf fp", line: "perf record -q -e cpu-clock -F 999 -a -g -o $dir/record.data sleep $seconds"},
+			{name: "perf dwarf", line: "perf record -q -e cpu-clock -F 999 -a --call-graph dwarf -z -o $dir/record.data sleep $seconds"},
+		},
+		compare: []comparison{
+			{what: "record of a host that compiles: against perf record --call-graph dwarf -z", unit: "s", own: "ringtap", peer: "perf dwarf", most: 1},
+			{what: "the same: size of the file", unit: "KiB", own: "ringtap: size", peer: "perf dwarf: size", most: 0.1},
+			{what: "with frame pointers: against perf record -g", unit: "s", own: "ringtap fp", peer: "perf fp", most: 1},
+		},
+	},
 	{
 		name: "report",
 		read: []reading{{"", cpu}, {"peak", peak}},

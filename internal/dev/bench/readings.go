@@ -54,6 +54,17 @@ func benchmark(name, metric string) string {
 	return `(?m)^Benchmark` + regexp.QuoteMeta(name) + `(?:-\d+)?\s.*\s([0-9.e+-]+) ` + regexp.QuoteMeta(metric) + `(?:\s|$)`
 }
 
+// sizeOf returns a value: how many KiB a file of the tool's has.
+func sizeOf(name string) value {
+	return func(_ context.Context, t *turn) (float64, error) {
+		info, err := os.Stat(filepath.Join(t.dir, name))
+		if err != nil {
+			return 0, err
+		}
+		return float64(info.Size()) / (1 << 10), nil
+	}
+}
+
 // untilClock returns the milliseconds from the start of the tool to the time that its
 // command prints: see clockArgument.
 func untilClock(_ context.Context, t *turn) (float64, error) {
