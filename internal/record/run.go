@@ -27,8 +27,8 @@ type Options struct {
 	EachHit bool
 	// Stacks says which stacks samples have. User stacks are unwound while the recording goes on.
 	Stacks stack.Stacks
-	// Raw writes the registers and the copies of user stacks instead, for other tools to unwind.
-	Raw bool
+	// NoUnwind writes the registers and the copies of user stacks instead, for other tools to unwind.
+	NoUnwind bool
 	// Create starts the recording.
 	Create   func([]perfdata.Event, perfdata.WriteOptions) (*perfdata.Writer, error)
 	Level    int           // of zstd; 0: records are not packed
@@ -67,7 +67,7 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	}
 	result := &Result{}
 	samplings, rings := opts.samplings(), perfevent.Options{Logger: opts.Logger}
-	if opts.Raw {
+	if opts.NoUnwind {
 		rings.SideBand = perfevent.SideBandData
 	}
 	live, err := engine.Open(opts.Target, samplings, rings)
@@ -82,7 +82,7 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 		return nil, err
 	}
 	defer live.Close()
-	e, err := engine.Start(ctx, live, engine.Options{Unwind: !opts.Raw && opts.Stacks.User, Duration: opts.Duration, Spool: spoolBytes, Logger: opts.Logger})
+	e, err := engine.Start(ctx, live, engine.Options{Unwind: !opts.NoUnwind && opts.Stacks.User, Duration: opts.Duration, Spool: spoolBytes, Logger: opts.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -120,14 +120,14 @@ func (o *Options) samplings() []perfevent.Sampling {
 		}
 		s.ByCPU = s.Period != 1
 		stacks := o.Stacks
-		if o.Raw && stacks.Unwind == stack.Auto {
+		if o.NoUnwind && stacks.Unwind == stack.Auto {
 			stacks.Unwind = stack.DWARF // perf would show the kernel's walk and its own, one after the other
 		}
 		if s.Period == 1 {
 			stacks = stacks.Copying(stack.RareCopy)
 		}
 		stacks.Prepare(&s)
-		if o.Raw && stacks.Unwind == stack.FP {
+		if o.NoUnwind && stacks.Unwind == stack.FP {
 			s.UserRegs, s.UserStack = 0, 0 // readers would unwind the copy
 		}
 		all = append(all, s)
@@ -143,7 +143,7 @@ func (o *Options) begin(live *engine.Live, e *engine.Engine) (*sink, error) {
 		return nil, err
 	}
 	s := &sink{events: events, processes: e.Processes(), limit: o.MaxBytes, progress: o.Progress, files: newFiles()}
-	if !o.Raw && (o.Stacks.User || o.Stacks.Kernel) {
+	if !o.NoUnwind && (o.Stacks.User || o.Stacks.Kernel) {
 		s.stacker = stack.NewStacker(live.Host(), o.Stacks)
 		s.addresses.objects = e.Processes().Objects()
 	}
@@ -156,7 +156,7 @@ func (o *Options) begin(live *engine.Live, e *engine.Engine) (*sink, error) {
 	}
 	err = writeKernel(live.Host(), s.write)
 	if err == nil {
-		err = writeProcesses(live.Host(), live.Processes(), o.Raw, s.write)
+		err = writeProcesses(live.Host(), live.Processes(), o.NoUnwind, s.write)
 	}
 	if err == nil {
 		err = s.writer.Flush()
@@ -172,7 +172,7 @@ func (o *Options) recorded(opened []perfevent.EventAttr) []perfdata.Event {
 	events := make([]perfdata.Event, len(o.Events))
 	for i := range events {
 		e := perfdata.Event{EventAttr: opened[i], Name: o.Events[i].Name}
-		if !o.Raw {
+		if !o.NoUnwind {
 			e.Attr.Sample_type &^= unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER
 			e.Attr.Sample_regs_user, e.Attr.Sample_stack_user = 0, 0
 			if o.Stacks.User {
@@ -182,7 +182,7 @@ func (o *Options) recorded(opened []perfevent.EventAttr) []perfdata.Event {
 		}
 		if i == 0 { // it stands for the side-band's event
 			e.Attr.Bits |= unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask
-			if o.Raw {
+			if o.NoUnwind {
 				e.Attr.Bits |= unix.PerfBitMmapData
 			}
 		}
