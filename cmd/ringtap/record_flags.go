@@ -27,6 +27,7 @@ type recordFlags struct {
 	period     uint64
 	callGraph  string
 	noUnwind   bool
+	noSymbols  bool
 	output     string
 	level      int
 	maxSize    sizeFlag
@@ -52,6 +53,7 @@ func (r *recordFlags) add(flags *pflag.FlagSet) {
 	manual.SetValues(flags, "call-graph", "auto", "fp", "dwarf", "none")
 	flags.BoolVarP(&r.graph, "callchains", "g", false, "record stacks, as perf's option; this is the default")
 	flags.BoolVar(&r.noUnwind, "no-unwind", false, "write registers and copies of the stack, for other tools to unwind, instead of callchains")
+	flags.BoolVar(&r.noSymbols, "no-symbols", false, "leave out the names of functions, which take ringtap a moment at the end; readers then need the recorded files")
 	manual.SetGroup(flags, whatGroup)
 	flags.StringVarP(&r.output, "output", "o", defaultRecording, "write to `FILE`; a file of that name becomes FILE.old; - is a pipe")
 	flags.IntVarP(&r.level, "compression-level", "z", 1, "pack the records with zstd's `LEVEL` 1 to 22; 0 packs nothing, for readers without zstd")
@@ -154,7 +156,7 @@ func (r *recordFlags) options(out *console) (*record.Options, func(), error) {
 		r.recorded = append(r.recorded, events[i].Name)
 	}
 	return &record.Options{
-		Events: events, Frequency: r.frequency, Period: r.period, EachHit: !r.rated, Stacks: r.stacks, NoUnwind: r.noUnwind,
+		Events: events, Frequency: r.frequency, Period: r.period, EachHit: !r.rated, Stacks: r.stacks, NoUnwind: r.noUnwind, NoNames: r.noSymbols,
 		Create: r.create, Level: r.level, MaxBytes: int64(r.maxSize), Duration: time.Duration(r.duration),
 		Command: os.Args, Version: "ringtap " + versionText(), Logger: out.logger(r.verbose),
 	}, release, nil

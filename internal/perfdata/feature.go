@@ -151,6 +151,8 @@ func (f *File) addFeature(number int, b []byte) error {
 		return f.addTracingData(b)
 	case featureBuildID:
 		return f.addBuildIDs(b)
+	case featureSymbols:
+		return f.addSymbolTables(b)
 	case featureHostname:
 		f.Info.Hostname = r.text()
 	case featureRelease:

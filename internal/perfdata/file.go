@@ -25,6 +25,8 @@ type File struct {
 	Info Info
 	// BuildIDs are the build ids of the files that samples hit.
 	BuildIDs []BuildID
+	// Symbols are the names of the code that samples hit; nil if the recorder did not write them.
+	Symbols []SymbolTable
 	// Formats are the formats of the recorded tracepoints, and of others of ftrace itself.
 	Formats []EventFormat
 	// KernelStrings is the file printk_formats of the recorded kernel's tracefs: texts that events

@@ -125,7 +125,7 @@ func rewrite(t *testing.T, from string, create func(events []Event, opts WriteOp
 	if err := copyRecords(f, w); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(Sections{BuildIDs: f.BuildIDs, Other: map[int][]byte{132: []byte("symbols")}}); err != nil {
+	if err := w.Close(Sections{BuildIDs: f.BuildIDs, Symbols: writtenSections.Symbols, Other: map[int][]byte{133: []byte("other")}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -69,7 +69,12 @@ var (
 		CPUs: 2, PossibleCPUs: 4, TotalMemory: 1 << 20, Command: []string{"ringtap", "", "a b"}, Wall: 5, ClockTime: 6, ClockResolution: 1},
 		TracingData: tracingData()}
 	writtenSections = Sections{BuildIDs: []BuildID{{PID: -1, Kernel: true, ID: bytes.Repeat([]byte{0xab}, 20), Filename: "[kernel.kallsyms]"},
-		{PID: -1, ID: []byte{1, 2, 0}, Filename: "/bin/x"}}, Other: map[int][]byte{132: []byte("symbols"), 255: {}}}
+		{PID: -1, ID: []byte{1, 2, 0}, Filename: "/bin/x"}}, Other: map[int][]byte{133: []byte("other"), 255: {}},
+		Symbols: []SymbolTable{
+			{"[kernel.kallsyms]", KernelSymbols, []Symbol{{0xffffffff81000000, 16, "_text"}, {0xffffffff81000010, 1, "do_nmi"}}},
+			{"/bin/x", FileSymbols, []Symbol{{0x1000, 1 << 31, "_ZN1a1bEv"}}},
+			{"/tmp/perf-10.map", GeneratedSymbols, []Symbol{{0x7f0000000000, 8, "LazyCompile:~f"}}},
+		}}
 )
 
 func TestWhatAWriterWroteIsRead(t *testing.T) {
@@ -106,7 +111,7 @@ func checkWritten(t *testing.T, w *Writer, result func() []byte) {
 		t.Fatal(err, f.Problem)
 	}
 	got, stats, err := times(f)
-	if want := []uint64{10, 20, 30}; err != nil || !slices.Equal(got, want) || stats.Cut {
+	if err != nil || !slices.Equal(got, []uint64{10, 20, 30}) || stats.Cut {
 		t.Errorf("%v, %+v, %v", got, stats, err)
 	}
 	info := f.Info
@@ -115,6 +120,13 @@ func checkWritten(t *testing.T, w *Writer, result func() []byte) {
 		t.Errorf("(-written +read):\n%s", diff)
 	}
 	if diff := cmp.Diff(writtenSections.BuildIDs, f.BuildIDs); diff != "" {
+		t.Errorf("(-written +read):\n%s", diff)
+	}
+	want := writtenSections.Symbols
+	if f.Info.Pipe {
+		want = nil
+	}
+	if diff := cmp.Diff(want, f.Symbols); diff != "" {
 		t.Errorf("(-written +read):\n%s", diff)
 	}
 	if e := f.Events[0]; e.Name != "cpu-clock" || !slices.Equal(e.IDs, []uint64{firstID}) || e.Attr.Size != writtenAttr || e.Attr.Sample_type != sampleType {

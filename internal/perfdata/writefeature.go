@@ -84,13 +84,16 @@ func (s *Sections) features() (map[int][]byte, error) {
 		switch number {
 		case featureTracingData, featureBuildID, featureHostname, featureRelease, featureVersion, featureArch, featureCPUs,
 			featureCPUDesc, featureTotalMemory, featureCommand, featureEventDesc, featureSampleTime, featureClockID,
-			featureDirectory, featureCompressed, featureClockData:
+			featureDirectory, featureCompressed, featureClockData, featureSymbols:
 			return nil, fmt.Errorf("feature %d is not one of the caller's", number)
 		}
 		if number <= 0 || number >= maxFeatures {
 			return nil, fmt.Errorf("there is no feature %d", number)
 		}
 		features[number] = body
+	}
+	if len(s.Symbols) > 0 {
+		features[featureSymbols] = symbolTables(s.Symbols)
 	}
 	var b []byte
 	for i := range s.BuildIDs {

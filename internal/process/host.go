@@ -2,6 +2,7 @@ package process
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -37,7 +38,14 @@ type Recording struct {
 	Open func(path string, buildID []byte) (file *os.File, isSame bool, err error)
 	// Kallsyms opens the symbols of the recorded kernel, in the format of /proc/kallsyms.
 	Kallsyms func() (io.ReadCloser, error)
+	// Symbol returns the function that the recording itself has for an offset in a file, or for an
+	// address of a process's generated code: see GeneratedCode. start is the function's.
+	Symbol func(path string, offset uint64) (name string, start, size uint64, ok bool)
 }
+
+// GeneratedCode returns the name under which recordings have a process's generated code, which is that of
+// its perf map.
+func GeneratedCode(pid int) string { return fmt.Sprintf("/tmp/perf-%d.map", pid) }
 
 // clock returns the host's clock. For this machine it makes one system call and then uses Go's
 // monotonic clock, which is the same.

@@ -29,6 +29,8 @@ type Options struct {
 	Stacks stack.Stacks
 	// NoUnwind writes the registers and the copies of user stacks instead, for other tools to unwind.
 	NoUnwind bool
+	// NoNames leaves out the names of functions: see perfdata.SymbolTable.
+	NoNames bool
 	// Create starts the recording.
 	Create   func([]perfdata.Event, perfdata.WriteOptions) (*perfdata.Writer, error)
 	Level    int           // of zstd; 0: records are not packed
@@ -100,7 +102,14 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 			return nil, errors.Join(err, s.end())
 		}
 	}
-	if err := errors.Join(e.Run(s), s.end()); err != nil {
+	err = e.Run(s)
+	if s.names != nil {
+		s.last.Symbols = s.names.tables(e.Processes(), e.Late(), opts.Logger)
+		if note := s.names.note(); note != "" {
+			result.Notes = append(result.Notes, note)
+		}
+	}
+	if err := errors.Join(err, s.end()); err != nil {
 		return nil, err
 	}
 	result.Account, err = live.Account()
@@ -146,6 +155,10 @@ func (o *Options) begin(live *engine.Live, e *engine.Engine) (*sink, error) {
 	if !o.NoUnwind && (o.Stacks.User || o.Stacks.Kernel) {
 		s.stacker = stack.NewStacker(live.Host(), o.Stacks)
 		s.addresses.objects = e.Processes().Objects()
+	}
+	if !o.NoNames {
+		s.names = newNames()
+		e.Processes().Hold(s.names.hold)
 	}
 	if s.encoder, err = perfdata.NewEncoder(events); err != nil {
 		return nil, err
@@ -222,7 +235,8 @@ func tracingData(events []Event) ([]byte, error) {
 
 // end writes the last sections and closes the file.
 func (s *sink) end() error {
-	if err := s.writer.Close(perfdata.Sections{BuildIDs: s.files.ids}); err != nil {
+	s.last.BuildIDs = s.files.ids
+	if err := s.writer.Close(s.last); err != nil {
 		return fmt.Errorf("end the recording: %w", err)
 	}
 	return nil

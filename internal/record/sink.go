@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/process"
@@ -19,6 +21,8 @@ type sink struct {
 	stacker   *stack.Stacker // nil: stacks are written as they were recorded
 	addresses addresses
 	files     files
+	names     *names // nil: the recording gets no names
+	last      perfdata.Sections
 	cut       uint64 // stacks that end before their outermost function
 	full      func() // called when the recording has reached its size
 	limit     int64  // bytes; 0: none
@@ -74,11 +78,35 @@ func (s *sink) written(r *perfevent.Sample) *perfevent.Sample {
 	w.ID = s.events[r.Sampling].IDs[0] // events that were opened later have ids that the file lacks
 	p := s.processes.Process(int(int32(r.PID)))
 	s.files.mapped(p)
-	if s.stacker != nil {
-		w.Callchain = s.callchain(p, r)
-		w.Regs, w.Stack = perfevent.Registers{}, nil
+	if s.stacker == nil {
+		s.place(p, r)
+		return w
 	}
+	w.Callchain = s.callchain(p, r)
+	w.Regs, w.Stack = perfevent.Registers{}, nil
 	return w
+}
+
+// place notes where a sample without an unwound stack is.
+func (s *sink) place(p *process.Process, r *perfevent.Sample) {
+	if s.names == nil {
+		return
+	}
+	switch r.Misc & unix.PERF_RECORD_MISC_CPUMODE_MASK {
+	case unix.PERF_RECORD_MISC_KERNEL:
+		s.names.add([]callchain.Frame{{Object: callchain.Kernel, Offset: r.IP}})
+	case unix.PERF_RECORD_MISC_USER:
+		if m, ok := p.Find(r.IP); ok {
+			s.names.add([]callchain.Frame{{Object: m.Object, Offset: r.IP - m.Start + m.Offset}})
+		}
+	}
+}
+
+// named notes that frames are to have names.
+func (s *sink) named(frames []callchain.Frame) {
+	if s.names != nil {
+		s.names.add(frames)
+	}
 }
 
 // callchain returns the callchain of a sample as the kernel writes it, with the user stack unwound.
@@ -87,12 +115,14 @@ func (s *sink) callchain(p *process.Process, r *perfevent.Sample) []uint64 {
 	chain := s.chain[:0]
 	if len(kernel) > 0 {
 		chain = append(append(chain, contextKernel), kernel...)
+		s.named(s.stacker.Kernel(r))
 	}
 	if s.stacker.Stacks.User && stack.HasUser(r) {
 		frames, end := s.stacker.User(p, r)
 		if end == callchain.Cut {
 			s.cut++
 		}
+		s.named(frames)
 		begin := len(chain)
 		chain = s.addresses.appendTo(append(chain, contextUser), p, frames)
 		if len(chain) == begin+1 { // in memory that no mapping explains

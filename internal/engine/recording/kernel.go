@@ -78,10 +78,14 @@ func (k *Kernel) mapped(r *perfevent.Mmap) {
 // errNoKernel is returned if the recording does not say which kernel it is of.
 var errNoKernel = errors.New("the recording has no build id of its kernel")
 
-// kallsyms opens the symbols of the recorded kernel: see process.Recording.
-func (s *Source) kallsyms() (io.ReadCloser, error) {
-	if len(s.kernel.BuildID) == 0 {
-		return nil, errNoKernel
+// kallsyms opens the symbols of the recorded kernel, or else those that the recording has: see
+// process.Recording.
+func (s *Source) kallsyms() (r io.ReadCloser, err error) {
+	if err = errNoKernel; len(s.kernel.BuildID) > 0 {
+		r, err = s.openKallsyms(s.kernel)
 	}
-	return s.openKallsyms(s.kernel)
+	if err != nil && s.symbols[kernelName] != nil {
+		return io.NopCloser(s.symbols.kallsyms()), nil
+	}
+	return r, err
 }

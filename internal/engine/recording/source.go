@@ -35,6 +35,7 @@ type Source struct {
 	file     *perfdata.File
 	keep     Keep
 	images   *images
+	symbols  recordedSymbols
 	kernel   Kernel
 	arch     callchain.Arch
 	unwinds  bool          // ringtap unwinds stacks of the recorded architecture
@@ -52,7 +53,7 @@ type Source struct {
 // New returns a Source that reads f, which the caller closes after the run. It reads the start of
 // the file, up to the first sample.
 func New(f *perfdata.File, opts Options) (*Source, error) {
-	s := &Source{file: f, keep: opts.Keep, images: newImages(f, opts.Files), kernel: kernelOf(f, f.Modified()), openKallsyms: opts.Kallsyms}
+	s := &Source{file: f, keep: opts.Keep, images: newImages(f, opts.Files), symbols: newSymbols(f.Symbols), kernel: kernelOf(f, f.Modified()), openKallsyms: opts.Kallsyms}
 	s.arch, s.unwinds = archOf(f.Info.Arch)
 	for i := range f.Events {
 		at := -1
@@ -118,7 +119,7 @@ func (s *Source) readStart() error {
 
 // Host returns the recorded machine.
 func (s *Source) Host() process.Host {
-	return process.Host{Machine: s.arch, Clock: s.Now, Recording: &process.Recording{Open: s.images.open, Kallsyms: s.kallsyms}}
+	return process.Host{Machine: s.arch, Clock: s.Now, Recording: &process.Recording{Open: s.images.open, Kallsyms: s.kallsyms, Symbol: s.symbols.find}}
 }
 
 // Processes returns nil: all recorded processes are watched.

@@ -80,6 +80,9 @@ func (b *build) fileFrame(f callchain.Frame, image *stack.Image) profile.Frame {
 		b.symbolizer.cache[f] = frame
 	}
 	frame.Object = object
+	if frame.Name != "" {
+		b.profile.Objects[object].HasFunctions = true // perhaps by the recording's own symbols
+	}
 	if len(frame.Lines) > 0 {
 		b.profile.Objects[object].HasLines, b.profile.Objects[object].HasInlines = true, true
 	}
@@ -136,6 +139,9 @@ func (b *build) memoryFrame(f callchain.Frame, image *stack.Image) profile.Frame
 		b.symbolizer.named(&frame, uprobes(f.Offset))
 	}
 	if m == nil {
+		if image.Kind == process.Anon {
+			b.symbolizer.recorded(&frame, process.GeneratedCode(image.PID))
+		}
 		return frame
 	}
 	if symbol, ok := m.Lookup(f.Offset); ok {
@@ -160,6 +166,7 @@ func uprobes(addr uint64) symbols.Symbol {
 func (s *Symbolizer) lookUp(file *symbols.File, object string, f callchain.Frame) profile.Frame {
 	frame := profile.Frame{Address: f.Offset, Return: f.Return}
 	if file == nil {
+		s.recorded(&frame, object)
 		return frame
 	}
 	if symbol, ok := lookUp(file, f.Offset); ok {
@@ -200,9 +207,28 @@ func (s *Symbolizer) unnamed(frame *profile.Frame, file *symbols.File, object st
 	if !ok {
 		return
 	}
-	name := fmt.Sprintf("%s+%#x", path.Base(object), start)
+	name := unnamedAt(object, start)
 	s.named(frame, symbols.Symbol{Name: name, Start: start})
 	frame.Name, frame.Unnamed = name, true
+}
+
+// unnamedAt returns the name of a function that no symbol table names.
+func unnamedAt(object string, start uint64) string { return fmt.Sprintf("%s+%#x", path.Base(object), start) }
+
+// recorded names a frame by the symbols that a recording has of an object.
+func (s *Symbolizer) recorded(frame *profile.Frame, object string) {
+	recording := s.opts.Host.Recording
+	if recording == nil || recording.Symbol == nil {
+		return
+	}
+	name, start, size, ok := recording.Symbol(object, frame.Address)
+	if !ok {
+		return
+	}
+	s.named(frame, symbols.Symbol{Name: name, Start: start, Size: size})
+	if name == unnamedAt(object, start) {
+		frame.Name, frame.Unnamed = name, true
+	}
 }
 
 // noteSplit notes, once per file, that inlined functions are missing.
