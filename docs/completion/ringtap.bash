@@ -166,7 +166,7 @@ _ringtap() {
 		-z|--compression-level) return ;;
 		--max-size) return ;;
 		esac
-		options='--all-cpus --pid --tree --tid --cgroup --duration --event --filter --frequency --sample-period --call-graph --callchains --no-unwind --output --compression-level --max-size --verbose --help' ;;
+		options='--all-cpus --pid --tree --tid --cgroup --duration --event --filter --frequency --sample-period --call-graph --callchains --no-unwind --no-symbols --output --compression-level --max-size --verbose --help' ;;
 	report)
 		case $before in
 		-i|--input) COMPREPLY=($(compgen -f -- "$word")); return ;;

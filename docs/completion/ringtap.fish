@@ -267,6 +267,7 @@ complete -c ringtap -n '__fish_seen_subcommand_from record' -s c -l sample-perio
 complete -c ringtap -n '__fish_seen_subcommand_from record' -l call-graph -x -a 'auto fp dwarf none' -d 'record stacks, unwound by METHOD'
 complete -c ringtap -n '__fish_seen_subcommand_from record' -s g -l callchains -d 'record stacks, as perf\'s option'
 complete -c ringtap -n '__fish_seen_subcommand_from record' -l no-unwind -d 'write registers and copies of the stack, for other tools to unwind, instead of callchains'
+complete -c ringtap -n '__fish_seen_subcommand_from record' -l no-symbols -d 'leave out the names of functions, which take ringtap a moment at the end'
 complete -c ringtap -n '__fish_seen_subcommand_from record' -s o -l output -r -F -d 'write to FILE'
 complete -c ringtap -n '__fish_seen_subcommand_from record' -s z -l compression-level -x -d 'pack the records with zstd\'s LEVEL 1 to 22'
 complete -c ringtap -n '__fish_seen_subcommand_from record' -l max-size -x -d 'end when the file has SIZE bytes, or so many K, M or G'

@@ -35,6 +35,9 @@ func newNames() *names {
 // add adds the places of frames.
 func (n *names) add(frames []callchain.Frame) {
 	for _, f := range frames {
+		if f.Object >= callchain.Marks {
+			continue // no code
+		}
 		f.Return = false // Offset alone is looked up
 		r := &n.recent[(f.Offset^uint64(f.Object)<<32)*0x9e3779b97f4a7c15>>52]
 		if *r == f {

@@ -34,9 +34,18 @@ func missingNote(image *stack.Image) string {
 	return fmt.Sprintf("%s has no names: it was recorded with build id %x, and %s", image.Path, none.ID, why)
 }
 
+// names reports whether a recording has the name of a place in a file.
+func names(from *process.Recording, path string, offset uint64) bool {
+	if from == nil || from.Symbol == nil {
+		return false
+	}
+	_, _, _, ok := from.Symbol(path, offset)
+	return ok
+}
+
 // missingFiles returns a note for each file that a recording has samples in and this machine does not
-// have, the ones with the most samples first.
-func missingFiles(w *table.Window) (notes []string) {
+// have, unless the recording itself names their code. The ones with the most samples come first.
+func missingFiles(w *table.Window, from *process.Recording) (notes []string) {
 	sums := make(map[callchain.ObjectID]uint64)
 	counted := make(map[callchain.ObjectID]int) // the last row that was added, from 1
 	var all uint64
@@ -54,7 +63,7 @@ func missingFiles(w *table.Window) (notes []string) {
 			last = f.Object
 			image := w.Images[f.Object]
 			isMissing := image != nil && image.Err != nil && (image.Kind == process.File || image.Kind == process.VDSO)
-			if isMissing && counted[f.Object] != i+1 {
+			if isMissing && counted[f.Object] != i+1 && !names(from, image.Path, f.Offset) {
 				sums[f.Object] += r.Values[0]
 				counted[f.Object] = i + 1
 			}

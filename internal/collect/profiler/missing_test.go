@@ -31,8 +31,12 @@ func TestFilesThatARecordingHasAndThisMachineHasNotAreNoted(t *testing.T) {
 	add(2, 100)
 	add(3, 8) // less than a percent, though its frames are in two places of the stack
 	w.Rows = append(w.Rows, profile.Row{User: profile.None, Kernel: profile.None, Values: []uint64{100}})
-	notes := missingFiles(w)
+	notes := missingFiles(w, nil)
 	if len(notes) != maxMissing+1 || !strings.HasSuffix(notes[0], "/missing has no names: open /missing16") || !strings.HasSuffix(notes[4], "open /missing12") || notes[5] != "2 more files are missing" {
 		t.Errorf("%q", notes)
+	}
+	named := &process.Recording{Symbol: func(path string, offset uint64) (string, uint64, uint64, bool) { return "f", 0, 4, path == "/missing" }}
+	if notes := missingFiles(w, named); len(notes) != 0 {
+		t.Errorf("the recording has the names: %q", notes)
 	}
 }

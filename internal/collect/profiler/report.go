@@ -56,7 +56,7 @@ func (r *reporter) report(windows <-chan *table.Window) error {
 			p.Notes = append(p.Notes, fmt.Sprintf("the output could not keep up: these tables are of %v", p.Duration))
 		}
 		if r.run.source.Host().Recording != nil {
-			p.Notes = append(p.Notes, missingFiles(w)...)
+			p.Notes = append(p.Notes, missingFiles(w, r.run.source.Host().Recording)...)
 		}
 		p.Notes = append(p.Notes, r.runtimes.Notes(p)...)
 		if r.run.opts.Interval == 0 {

@@ -1,0 +1,48 @@
+package recording
+
+import (
+	"io"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/perfdata"
+)
+
+func TestARecordingsOwnSymbolsNameWhatTheyCover(t *testing.T) {
+	symbols := newSymbols([]perfdata.SymbolTable{
+		{Path: "/bin/x", Kind: perfdata.FileSymbols, Symbols: []perfdata.Symbol{{Address: 0x2000, Size: 0x10, Name: "second"}, {Address: 0x1000, Size: 0x100, Name: "first"}}},
+		{Path: "/lib/twice.so", Kind: perfdata.FileSymbols, Symbols: []perfdata.Symbol{{Address: 0, Size: 8, Name: "a"}}},
+		{Path: "/lib/twice.so", Kind: perfdata.FileSymbols, Symbols: []perfdata.Symbol{{Address: 0, Size: 8, Name: "b"}}},
+	})
+	for _, tt := range []struct {
+		path   string
+		offset uint64
+		name   string // "" for none
+		start  uint64
+	}{
+		{"/bin/x", 0x1000, "first", 0x1000},
+		{"/bin/x", 0x10ff, "first", 0x1000},
+		{"/bin/x", 0x1100, "", 0},
+		{"/bin/x", 0xfff, "", 0},
+		{"/bin/x", 0x200f, "second", 0x2000},
+		{"/bin/x", 0x2010, "", 0},
+		{"/lib/twice.so", 0, "", 0},
+		{"/bin/y", 0x1000, "", 0},
+	} {
+		if name, start, _, ok := symbols.find(tt.path, tt.offset); name != tt.name || start != tt.start || ok != (tt.name != "") {
+			t.Errorf("%s at %#x: %q at %#x, %v", tt.path, tt.offset, name, start, ok)
+		}
+	}
+}
+
+func TestARecordingsKernelSymbolsAreKallsyms(t *testing.T) {
+	symbols := newSymbols([]perfdata.SymbolTable{
+		{Path: "[ext4]", Kind: perfdata.ModuleSymbols, Symbols: []perfdata.Symbol{{Address: 0xffffffffc0001000, Size: 8, Name: "ext4_sync"}}},
+		{Path: kernelName, Kind: perfdata.KernelSymbols, Symbols: []perfdata.Symbol{{Address: 0xffffffff81000020, Size: 8, Name: "do_nmi"}, {Address: 0xffffffff81000010, Size: 8, Name: "a\nname"}, {Address: 0xffffffff81000000, Size: 8, Name: "_text"}}},
+		{Path: "/bin/x", Kind: perfdata.FileSymbols, Symbols: []perfdata.Symbol{{Address: 0x1000, Size: 8, Name: "main"}}},
+	})
+	text, err := io.ReadAll(symbols.kallsyms())
+	const want = "ffffffff81000000 t _text\nffffffff81000020 t do_nmi\nffffffffc0001000 t ext4_sync\t[ext4]\n"
+	if err != nil || string(text) != want {
+		t.Errorf("%q, %v; want %q", text, err, want)
+	}
+}
