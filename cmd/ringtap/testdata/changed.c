@@ -1,9 +1,5 @@
-// A program for ringtap diff: functions that take turns. It prints the CPU time of each, in
-// nanoseconds. If it is built with -DHALF=2, work0 does half of its iterations. The turns are
-// random, so that they do not keep step with the samples.
-#include <stdio.h>
-#include <time.h>
-
+// A program for ringtap diff: functions that take turns. If it is built with -DHALF=2, work0 does half
+// of its iterations. The turns are random, so that they do not keep step with the samples.
 #ifndef HALF
 #define HALF 1
 #endif
@@ -16,26 +12,15 @@ static volatile unsigned long sink;
 WORK(0) WORK(1) WORK(2) WORK(3) WORK(4) WORK(5) WORK(6) WORK(7)
 WORK(8) WORK(9) WORK(10) WORK(11) WORK(12) WORK(13) WORK(14) WORK(15)
 
-static long now(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000000L + t.tv_nsec;
-}
-
 int main(void) {
 	void (*work[])(long) = {work0, work1, work2, work3, work4, work5, work6, work7,
 		work8, work9, work10, work11, work12, work13, work14, work15};
 	enum { n = sizeof work / sizeof work[0] };
-	long spent[n] = {0};
 	unsigned long random = 1;
 	for (int c = 0; c < calls; c++) {
 		random = random * 6364136223846793005 + 1442695040888963407; // Knuth, MMIX
 		int i = (random >> 33) % n;
-		long begin = now();
 		work[i](i == 0 ? 3 * iterations / HALF : iterations);
-		spent[i] += now() - begin;
 	}
-	for (int i = 0; i < n; i++)
-		printf("work%d %ld\n", i, spent[i]);
 	return 0;
 }
