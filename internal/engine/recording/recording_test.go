@@ -100,6 +100,11 @@ func TestTheKernelIsTheRecordedOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	release := unix.ByteSliceToString(host.Release[:])
+	var up unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &up); err != nil {
+		t.Fatal(err)
+	}
+	beforeBoot := time.Now().Add(-time.Duration(up.Nano()) - time.Hour)
 	header := []perfdata.BuildID{{Filename: "[guest.kernel.kallsyms]", Kernel: true, ID: []byte("g")}, {Filename: "[kernel.kallsyms]", Kernel: true, ID: []byte("k")}}
 	for _, test := range []struct {
 		what     string
@@ -112,7 +117,7 @@ func TestTheKernelIsTheRecordedOne(t *testing.T) {
 		{"no build id, this host", perfdata.Info{Hostname: name, Release: release}, time.Now(), nil, string(running)},
 		{"no build id, another host", perfdata.Info{Hostname: name + "2", Release: release}, time.Now(), nil, ""},
 		{"no build id, another kernel", perfdata.Info{Hostname: name, Release: release + "2"}, time.Now(), nil, ""},
-		{"no build id, before this boot", perfdata.Info{Hostname: name, Release: release}, time.Now().AddDate(-30, 0, 0), nil, ""},
+		{"no build id, before this boot", perfdata.Info{Hostname: name, Release: release}, beforeBoot, nil, ""},
 		{"nothing", perfdata.Info{}, time.Now(), nil, ""},
 	} {
 		f := &perfdata.File{Info: test.info, BuildIDs: test.ids}
