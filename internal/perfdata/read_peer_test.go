@@ -61,6 +61,11 @@ func TestPeerRecordingsAreReadAsPerfReadsThem(t *testing.T) {
 	}
 }
 
+// orderTies sorts the lines of samples that have the same time.
+func orderTies(lines []string) {
+	perfrecord.OrderTies(lines, func(line string) string { return line })
+}
+
 // compareSamples compares a line for each sample with perf script's.
 func compareSamples(t *testing.T, path string, f *File, got []string) {
 	fields := "pid,tid,time,period,event"
@@ -76,6 +81,8 @@ func compareSamples(t *testing.T, path string, f *File, got []string) {
 	if len(want) == 0 {
 		t.Fatal("perf script prints nothing")
 	}
+	orderTies(want)
+	orderTies(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-perf +ringtap):\n%.2000s", diff)
 	}
