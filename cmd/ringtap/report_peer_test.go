@@ -109,19 +109,15 @@ func eventsOf(t *testing.T, path string) (names []string) {
 // total is the key of the sum of all the program's samples.
 const total = "all samples"
 
-// addStack adds a sample of the known program to the total and, if it hit a known function, to the
-// sum of its stack. Frames are root first. What calls main, and functions that are not the
-// program's own, have different names in perf and ringtap, or are missing in one of them.
+// addStack adds a sample of the known program to the total and, if it is in a known function other than
+// main, to the sum of its calls of known functions. Frames are root first. Other functions have several
+// names, or are missing in perf or ringtap.
 func addStack(sums map[string]uint64, frames []string, period uint64) {
 	sums[total] += period
-	first := slices.IndexFunc(frames, func(name string) bool { return strings.HasPrefix(name, "known_") })
-	if first < 0 || period == 0 {
-		return
+	frames = slices.DeleteFunc(frames, func(name string) bool { return !knownFunction.MatchString(name) })
+	if len(frames) > 0 && frames[len(frames)-1] != "main" && period > 0 {
+		sums[strings.Join(frames, ";")] += period
 	}
-	if main := slices.Index(frames, "main"); main >= 0 {
-		first = main
-	}
-	sums[strings.Join(frames[first:], ";")] += period
 }
 
 // stacksOfScript returns the stacks of the known program in the text of perf script, with the sums
