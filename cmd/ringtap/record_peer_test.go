@@ -56,9 +56,9 @@ func TestPeerPerfReadsWhatRecordWrites(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "perf.data")
 			counts := recordedWith(t, path, tt.options, program)
-			script := quietPerf(t, "script", "--no-inline", "-F", "comm,event,period,ip,sym", "-i", path)
-			quietPerf(t, "report", "--stdio", "-i", path)
-			quietPerf(t, "report", "--header-only", "-I", "-i", path)
+			script := perfrecord.Quietly(t, "script", "--no-inline", "-F", "comm,event,period,ip,sym", "-i", path)
+			perfrecord.Quietly(t, "report", "--stdio", "-i", path)
+			perfrecord.Quietly(t, "report", "--header-only", "-I", "-i", path)
 			for i, event := range eventsOf(t, path) {
 				want, got := stacksOfScript(t, script, strings.TrimSuffix(event, ":u")), stacksOfReport(t, path, event)
 				if strings.Contains(tt.options, "--no-unwind") { // perf unwinds by itself, and not always to the end
@@ -112,31 +112,13 @@ func recordedWith(t *testing.T, path, options, program string) map[string]int {
 	return counts
 }
 
-// lossWarning is what perf warns of losses.
-var lossWarning = regexp.MustCompile(`Warning:\s+Processed \d+ events and lost \d+ chunks!\s+Check IO/CPU overload!`)
-
-// quietPerf runs perf and returns its output. perf must not warn of anything but losses, which the kernel
-// reports if the machine is busy.
-func quietPerf(t *testing.T, args ...string) string {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd := exec.Command("perf", args...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	warnings := lossWarning.ReplaceAllString(stderr.String(), "")
-	if err != nil || strings.TrimSpace(warnings) != "" {
-		t.Fatalf("perf %v: %v\n%s", args, err, &stderr)
-	}
-	return stdout.String()
-}
-
 // A tracepoint's fields, and times, are those of perf script from the recorded formats.
 func TestPeerTracepointsOfRecordHaveTheirTexts(t *testing.T) {
 	perfrecord.Need(t)
 	path := filepath.Join(t.TempDir(), "perf.data")
 	recordedWith(t, path, "-a -e sched:sched_switch,sched:sched_wakeup,rcu:rcu_utilization,syscalls:sys_enter_openat", knownStacks(t))
 	for _, options := range []string{"-G", "-G -F +pid --ns"} {
-		want := quietPerf(t, append(strings.Fields("script --no-inline -i "+path), strings.Fields(options)...)...)
+		want := perfrecord.Quietly(t, append(strings.Fields("script --no-inline -i "+path), strings.Fields(options)...)...)
 		got := printedScript(t, append([]string{"-i", path}, strings.Fields(options)...)...)
 		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
 			t.Errorf("%q (-perf +ringtap):\n%.3000s", options, diff)
@@ -167,7 +149,7 @@ func TestPeerPerfReadsRecordsPipe(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %s", err, &said)
 	}
-	script := quietPerf(t, "script", "--no-inline", "-F", "comm,event,period,ip,sym", "-i", path)
+	script := perfrecord.Quietly(t, "script", "--no-inline", "-F", "comm,event,period,ip,sym", "-i", path)
 	event := eventsOf(t, path)[0]
 	want, got := stacksOfScript(t, script, event), stacksOfReport(t, path, event)
 	if diff := cmp.Diff(want, got); diff != "" || len(got) < 5 {

@@ -70,7 +70,7 @@ func TestPeerAKilledWritersRecordingIsRead(t *testing.T) {
 		if len(lines) < flushed || f.Info.Hostname != "killedhost" && f.Info.Hostname != "" || stats.Cut {
 			t.Errorf("%d samples of %d, %+v, %+v", len(lines), flushed, f.Info, stats)
 		}
-		out := quietly(t, "script", "-F", "time,event", "-i", path)
+		out := perfrecord.Quietly(t, "script", "-F", "time,event", "-i", path)
 		if n := strings.Count(out, "cpu-clock"); n != len(lines) {
 			t.Errorf("perf script has %d samples, ringtap %d", n, len(lines))
 		}
@@ -137,7 +137,7 @@ func TestPeerPerfReadsARecordingAfterEachWrite(t *testing.T) {
 			if err := os.WriteFile(path, b, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			n := strings.Count(quietly(t, "script", "-F", "time,event", "-i", path), "cpu-clock")
+			n := strings.Count(perfrecord.Quietly(t, "script", "-F", "time,event", "-i", path), "cpu-clock")
 			if n < last || n > last+1 {
 				t.Errorf("level %d: perf script has %d samples after write %d, %d before", level, n, i, last)
 			}

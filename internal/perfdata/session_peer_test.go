@@ -52,7 +52,7 @@ func TestPeerPerfNamesTheSamplesOfASession(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "perf.data")
 			all, spinning := recordSession(t, path, program, tt.sampling, tt.rewrite)
-			out := quietly(t, "script", "-F", "comm,pid,event,ip,sym,symoff", "-i", path)
+			out := perfrecord.Quietly(t, "script", "-F", "comm,pid,event,ip,sym,symoff", "-i", path)
 			if got := strings.Count(out, " cpu-clock"); got != all {
 				t.Errorf("perf script has %d samples of %d", got, all)
 			}
@@ -62,8 +62,8 @@ func TestPeerPerfNamesTheSamplesOfASession(t *testing.T) {
 			if got := strings.Count(out, " spin_here+0x"); got != spinning*tt.frames || spinning == 0 {
 				t.Errorf("%d frames are in spin_here, of %d samples with %d each:\n%.2000s", got, spinning, tt.frames, out)
 			}
-			quietly(t, "report", "--stats", "-i", path)
-			quietly(t, "report", "--stdio", "-i", path)
+			perfrecord.Quietly(t, "report", "--stats", "-i", path)
+			perfrecord.Quietly(t, "report", "--stdio", "-i", path)
 			sampleLines(t, path)
 		})
 	}

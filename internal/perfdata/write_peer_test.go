@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,25 +16,6 @@ import (
 
 	"github.com/ringtap/ringtap/internal/testkit/perfrecord"
 )
-
-// quietly runs a command of perf's that must not warn, and returns its output.
-func quietly(t *testing.T, args ...string) string {
-	t.Helper()
-	return piped(t, nil, args...)
-}
-
-// piped is quietly with a recording at perf's standard input.
-func piped(t *testing.T, recording []byte, args ...string) string {
-	t.Helper()
-	var stderr bytes.Buffer
-	cmd := exec.Command("perf", args...)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(recording), &stderr
-	out, err := cmd.Output()
-	if err != nil || stderr.Len() > 0 {
-		t.Fatalf("perf %v: %v\n%s", args, err, &stderr)
-	}
-	return string(out)
-}
 
 // copyRecords gives w the kernel's records of a recording, in the order of the file. Those of a
 // directory come in the order of time.
@@ -150,7 +130,7 @@ func TestPeerPerfShowsACopyAsTheOriginal(t *testing.T) {
 						opts.Level = level
 						return Create(to, events, opts)
 					})
-					compareText(t, from, want, quietly(t, "script", "--ns", "-i", to))
+					compareText(t, from, want, perfrecord.Quietly(t, "script", "--ns", "-i", to))
 					compareCopy(t, from, to)
 					compareSections(t, from, to, mode.Name != "packed to a pipe")
 				})
@@ -160,8 +140,8 @@ func TestPeerPerfShowsACopyAsTheOriginal(t *testing.T) {
 						opts.Level = level
 						return NewPipeWriter(&pipe, events, opts)
 					})
-					compareText(t, from, want, piped(t, pipe.Bytes(), "script", "--ns", "-i", "-"))
-					piped(t, pipe.Bytes(), "report", "--stdio", "-i", "-")
+					compareText(t, from, want, perfrecord.Piped(t, pipe.Bytes(), "script", "--ns", "-i", "-"))
+					perfrecord.Piped(t, pipe.Bytes(), "report", "--stdio", "-i", "-")
 					to := filepath.Join(t.TempDir(), "pipe.data")
 					if err := os.WriteFile(to, pipe.Bytes(), 0o600); err != nil {
 						t.Fatal(err)
@@ -254,7 +234,7 @@ var temporary = regexp.MustCompile(`perf-vdso\.so-\w+`)
 func compareSections(t *testing.T, from, to string, buildIDs bool) {
 	t.Helper()
 	for _, args := range [][]string{{"evlist"}, {"buildid-list"}} {
-		want, got := perfrecord.Run(t, append(args, "-i", from)...), quietly(t, append(args, "-i", to)...)
+		want, got := perfrecord.Run(t, append(args, "-i", from)...), perfrecord.Quietly(t, append(args, "-i", to)...)
 		// perf reads the vdso from a temporary file.
 		want, got = temporary.ReplaceAllString(want, ""), temporary.ReplaceAllString(got, "")
 		if want != got && args[0] == "buildid-list" {
@@ -265,8 +245,8 @@ func compareSections(t *testing.T, from, to string, buildIDs bool) {
 			t.Errorf("perf %v (-original +copy):\n%s", args, diff)
 		}
 	}
-	quietly(t, "report", "--stats", "-i", to)
-	header, copied := perfrecord.Run(t, "report", "--header-only", "-i", from), quietly(t, "report", "--header-only", "-i", to)
+	perfrecord.Quietly(t, "report", "--stats", "-i", to)
+	header, copied := perfrecord.Run(t, "report", "--header-only", "-i", from), perfrecord.Quietly(t, "report", "--header-only", "-i", to)
 	for _, field := range []string{"hostname", "os release", "perf version", "arch", "nrcpus online", "nrcpus avail", "cpudesc", "total memory",
 		"cmdline", "time of first sample", "time of last sample", "clockid frequency", "clockid: "} {
 		want, got := headerLine(header, field), headerLine(copied, field)

@@ -213,7 +213,9 @@ func (s *Symbolizer) unnamed(frame *profile.Frame, file *symbols.File, object st
 }
 
 // unnamedAt returns the name of a function that no symbol table names.
-func unnamedAt(object string, start uint64) string { return fmt.Sprintf("%s+%#x", path.Base(object), start) }
+func unnamedAt(object string, start uint64) string {
+	return fmt.Sprintf("%s+%#x", path.Base(object), start)
+}
 
 // recorded names a frame by the symbols that a recording has of an object.
 func (s *Symbolizer) recorded(frame *profile.Frame, object string) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -86,12 +87,36 @@ func Record(t *testing.T, mode Mode, command ...string) string {
 // Run returns the output of a command of perf's.
 func Run(t *testing.T, args ...string) string {
 	t.Helper()
-	var stderr bytes.Buffer
+	out, _ := run(t, nil, args)
+	return out
+}
+
+// Quietly is Run, and perf must not warn of anything but losses.
+func Quietly(t *testing.T, args ...string) string {
+	t.Helper()
+	return Piped(t, nil, args...)
+}
+
+// lossWarning is what perf warns of if the machine was too busy to record everything.
+var lossWarning = regexp.MustCompile(`Warning:\s+Processed \d+ events and lost \d+ chunks!\s+Check IO/CPU overload!`)
+
+// Piped is Quietly with a recording at perf's standard input.
+func Piped(t *testing.T, recording []byte, args ...string) string {
+	t.Helper()
+	out, warnings := run(t, recording, args)
+	if rest := lossWarning.ReplaceAllString(warnings, ""); strings.TrimSpace(rest) != "" {
+		t.Fatalf("perf %v warns:\n%s", args, rest)
+	}
+	return out
+}
+
+func run(t *testing.T, input []byte, args []string) (out, warnings string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
 	cmd := exec.Command("perf", args...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
+	if err := cmd.Run(); err != nil {
 		t.Fatalf("perf %v: %v\n%s", args, err, &stderr)
 	}
-	return string(out)
+	return stdout.String(), stderr.String()
 }
