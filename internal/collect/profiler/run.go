@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -163,7 +164,8 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	if wantsInterpreted(r.plans) {
 		spool += spool / 2 // samples wait until their interpreted calls are read
 	}
-	if r.engine, err = engine.Start(ctx, r.source, engine.Options{Unwind: userStacks, Keep: keep, Calls: r.calls(),
+	names := slices.ContainsFunc(r.plans, func(p table.Plan) bool { return p.Names })
+	if r.engine, err = engine.Start(ctx, r.source, engine.Options{Unwind: userStacks, Keep: keep, Names: names, Calls: r.calls(),
 		Duration: r.opts.Duration, Spool: spool, Unordered: r.seen(), Logger: r.opts.Logger}); err != nil {
 		return nil, err
 	}
@@ -174,8 +176,8 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	r.recorder = table.NewRecorder(r.opts.Collectors, r.engine.Processes(), r.begin.monotonic, table.Options{
 		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
 		Self: self(r.source), Spans: r.alarms != nil, Examples: examplesOf,
-		SampleReader: r.sampleReader(),
-		Emit:         func(w *table.Window) { windows <- w },
+		SampleReader: r.sampleReader(), Names: r.engine.Names(),
+		Emit: func(w *table.Window) { windows <- w },
 		Ready: func() bool {
 			// If reports are slow, windows get longer instead of waiting, so that little is left to
 			// report after the end. A recording (Options.Source) waits for its reports instead.

@@ -123,6 +123,8 @@ type Plan struct {
 	Samplings []perfevent.Sampling
 	// Switches asks for records of context switches.
 	Switches bool
+	// Names asks for the names of threads: see Rows.ThreadName.
+	Names bool
 	// SwitchCPUs are the CPUs whose context switches are needed; nil means all.
 	SwitchCPUs []int
 	// Ordered asks for samples in time order. Otherwise only windows are in order: samples of one

@@ -31,6 +31,8 @@ type Options struct {
 	// SampleReader reads memory at samples, or is nil if nothing is read there: see
 	// stack.Store.ReadAtSamples.
 	SampleReader stack.SampleReader
+	// Names has the names of threads; nil if no plan asks for them.
+	Names *process.Names
 	// Emit gets each window when it ends, and may keep it.
 	Emit func(*Window)
 	// Ready reports whether Emit would return without waiting. If not, the window goes on for

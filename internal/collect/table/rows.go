@@ -75,6 +75,10 @@ func (r *Rows) Stack(pid uint32, user []callchain.Frame, truncated bool, kernel 
 // Processes returns the processes of the run.
 func (r *Rows) Processes() *process.Table { return r.recorder.processes }
 
+// ThreadName returns the name that a thread has now, as raw bytes, or nil if it is unknown. The plan
+// must have Names. The caller must not change the name.
+func (r *Rows) ThreadName(tid uint32) []byte { return r.recorder.opts.Names.Name(tid) }
+
 // Own reports whether a process is ringtap itself, which is not counted. Ordered collectors get
 // ringtap's samples and must leave them out themselves.
 func (r *Rows) Own(pid uint32) bool { return pid == r.recorder.opts.Self }
