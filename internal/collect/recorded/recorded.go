@@ -2,6 +2,8 @@
 package recorded
 
 import (
+	"slices"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -17,7 +19,15 @@ import (
 type Collector struct {
 	Event  *perfdata.Event
 	Stacks stack.Stacks
+	// Labels are the leaf of each row's stack, in this order. Rows of samples that there was no
+	// memory for have none.
+	Labels []Label
+	// Samples adds a column for the number of samples.
+	Samples bool
 
+	// Threads has the latest names of the threads with samples, if Labels contains Thread. It is
+	// complete after the run.
+	Threads map[uint32]string
 	// Squares is the sum of the samples' periods, squared: see profile.Metric. It is complete after
 	// the run.
 	Squares float64
@@ -27,11 +37,16 @@ type Collector struct {
 func (c *Collector) Plan() table.Plan {
 	sampling := perfevent.Sampling{Event: perfevent.EventOf(&c.Event.Attr)}
 	sampling.Callchain = perfevent.CallchainMode{Kernel: c.Stacks.Kernel, User: c.Stacks.User}
+	metrics := []profile.Metric{c.metric()}
+	if c.Samples {
+		metrics = append(metrics, profile.Metric{Name: c.Event.Name + " samples", Type: "samples", Unit: "counts", Scale: 1, Running: metrics[0].Running})
+	}
 	return table.Plan{
 		Name: "report", Event: c.Event.Name,
 		Samplings: []perfevent.Sampling{sampling},
 		Stacks:    c.Stacks,
-		Metrics:   []profile.Metric{c.metric()},
+		Metrics:   metrics,
+		Names:     slices.Contains(c.Labels, Comm) || slices.Contains(c.Labels, Thread),
 	}
 }
 
@@ -51,16 +66,27 @@ func (c *Collector) Fallback(error) (note string, ok bool) { return "", false }
 // Skip keeps all samples.
 func (c *Collector) Skip(*perfevent.Sample) bool { return false }
 
+// HasCallchains reports whether the event's samples have callchains, or what they are unwound from.
+func (c *Collector) HasCallchains() bool {
+	const withStack = unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_STACK_USER
+	return c.Event.Attr.Sample_type&withStack != 0
+}
+
+func (c *Collector) hasCPU() bool { return c.Event.Attr.Sample_type&unix.PERF_SAMPLE_CPU != 0 }
+
 // Fold counts a sample.
 func (c *Collector) Fold(rows *table.Rows, _ int, s *perfevent.Sample) {
-	const withStack = unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_STACK_USER
 	var row table.Row
-	if c.Event.Attr.Sample_type&withStack != 0 {
+	if c.HasCallchains() {
 		row = rows.Of(s)
 	} else {
 		row = c.address(rows, s)
 	}
+	row = c.labelled(rows, row, s)
 	rows.Add(row, 0, s.Period)
+	if c.Samples {
+		rows.Add(row, 1, 1)
+	}
 	c.Squares += float64(s.Period) * float64(s.Period)
 }
 

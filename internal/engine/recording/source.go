@@ -225,6 +225,10 @@ func (s *Source) Account() (engine.Account, error) {
 	return a, nil
 }
 
+// LostSamples returns how many samples the kernel counted as lost, as perf report prints it. Records
+// that found no room in a ring are not among them: see Account.
+func (s *Source) LostSamples() uint64 { return s.stats.LostSamples }
+
 // Damage returns where and why the recording stopped making sense; nil if it is whole. Everything
 // before that place was read.
 func (s *Source) Damage() error {
