@@ -27,7 +27,7 @@ func newFlags(out *console, name, text string) *pflag.FlagSet {
 	flags.SetOutput(out.stdout)
 	flags.Usage = func() {
 		page := manual.Parse(name, find(name).summary, text)
-		page.AddFlags(flags, targetGroup, whenGroup, whatGroup, outputGroup, controlGroup)
+		page.AddFlags(flags, targetGroup, whenGroup, whatGroup, outputGroup, perfGroup, controlGroup)
 		if out.page != nil {
 			out.page(page, flags)
 			return
@@ -132,7 +132,7 @@ func unknownFlag(flags *pflag.FlagSet, unknown *pflag.NotExistError, args []stri
 		return usagef("no flag %s; did you mean -%s (--%s)?", written, flag.Shorthand, flag.Name)
 	}
 	if isPerfs {
-		return usagef("no flag %s: ringtap always shows functions by their own and their total time and the call tree; --out FILE.html has more", written)
+		return usagef("no flag %s: ringtap always shows functions by their own and their total time and the call tree; --out FILE.html has more; ringtap report --stdio prints perf report's table", written)
 	}
 	if command := wordBefore(args, written); command != "" && flags.Lookup("cgroup") != nil {
 		return commandWithoutDashes(flags, written, command)

@@ -19,6 +19,7 @@ import (
 	"github.com/ringtap/ringtap/internal/collect/table"
 	"github.com/ringtap/ringtap/internal/engine/recording"
 	"github.com/ringtap/ringtap/internal/output"
+	"github.com/ringtap/ringtap/internal/output/stdio"
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profile/read"
@@ -30,6 +31,7 @@ type loader struct {
 	out  *console
 	show *reportFlags
 	from *recordingFlags
+	perf *stdio.Options // to show recordings as perf report --stdio does; nil: as ringtap does
 }
 
 // load makes the profile of a file; "-" is standard input. A damaged recording is loaded as far as
@@ -86,6 +88,9 @@ func (l *loader) profile(name string, r io.Reader) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.perf != nil {
+		return nil, usagef("--stdio shows recordings, and %s has only sums", name)
+	}
 	if option := l.from.selecting(); option != "" {
 		return nil, usagef("%s selects samples of a recording, and %s has only sums", option, name)
 	}
@@ -113,6 +118,9 @@ func (l *loader) recording(ctx context.Context, file *perfdata.File) (p *profile
 	var metrics []profile.Metric
 	for i := range source.Events {
 		c := &recorded.Collector{Event: &source.Events[i], Stacks: stacks}
+		if l.perf != nil {
+			c.Labels, c.Samples = labels(l.perf), true
+		}
 		events, collectors, metrics = append(events, c), append(collectors, c), append(metrics, c.Plan().Metrics...)
 	}
 	if err := l.checkMetric(metrics); err != nil {
@@ -131,8 +139,12 @@ func (l *loader) recording(ctx context.Context, file *perfdata.File) (p *profile
 		return nil, err
 	}
 	p.Host, p.Command, p.Accounts = file.Info.Hostname, strings.Join(file.Info.Command, " "), result.Accounts
-	for i, c := range events {
-		p.Metrics[i].Squares = c.Squares
+	if l.perf != nil {
+		completeOptions(l.perf, events, source)
+	} else {
+		for i, c := range events {
+			p.Metrics[i].Squares = c.Squares
+		}
 	}
 	for i := range p.Accounts {
 		if source.Events[i].Attr.Sample_type&unix.PERF_SAMPLE_STACK_USER == 0 {

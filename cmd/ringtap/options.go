@@ -16,6 +16,7 @@ const (
 	whenGroup    = "When"
 	whatGroup    = "What is recorded"
 	outputGroup  = "Output"
+	perfGroup    = "As perf report" // options with perf's names and meaning
 	controlGroup = "Control"
 )
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/output/stdio"
 )
 
 const reportUsage = `report [options] [FILE]
@@ -18,6 +20,7 @@ current directory; - is standard input.
   ringtap report --out cpu.html perf.data      a flame graph
   ringtap report --pid 4242 --time 5000.5,5003 one process, part of the time
   perf record -a -g -o - sleep 5 | ringtap report -
+  ringtap report --stdio --no-children -g none perf report's own table
 
 Stacks are the recorded callchains (perf record -g), or are unwound from the recorded copies
 of the stack (--call-graph dwarf). Each event has a table of its own.
@@ -33,10 +36,15 @@ that is intact, and then the offset where it ends.
 // report is ringtap report.
 func report(ctx context.Context, out *console, args []string) error {
 	l := loader{out: out, show: &reportFlags{}, from: &recordingFlags{}}
+	var perf stdioFlags
 	flags := newFlags(out, "report", reportUsage)
 	l.addFlags(flags)
+	perf.add(flags)
 	path, err := l.parse(flags, args)
 	if err != nil {
+		return err
+	}
+	if l.perf, err = perf.options(flags); err != nil {
 		return err
 	}
 	p, damage := l.load(ctx, path)
@@ -44,6 +52,10 @@ func report(ctx context.Context, out *console, args []string) error {
 		return damage
 	}
 	printer := newPrinter(out, l.show, true, nil, nil)
+	if l.perf != nil {
+		err := ignoreClosedPipe(stdio.Write(out.stdout, p, *l.perf))
+		return errors.Join(err, printer.writeAccounts(out.stderr, p), damage)
+	}
 	err = ignoreClosedPipe(errors.Join(printer.writeEach(p), printer.end(p.Accounts)))
 	return errors.Join(err, l.show.write(out, p), damage)
 }

@@ -180,8 +180,10 @@ _ringtap() {
 		-o|--top) return ;;
 		--metric) return ;;
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		-s|--sort) return ;;
+		-g|--call-graph) return ;;
 		esac
-		options='--input --symfs --pid --tid --cpu --time --user --kernel --inlines --max-memory --out --top --metric --tables --color --verbose --help' ;;
+		options='--input --symfs --pid --tid --cpu --time --user --kernel --inlines --max-memory --out --top --metric --tables --color --verbose --stdio --sort --no-children --call-graph --help' ;;
 	flame)
 		case $before in
 		-i|--input) COMPREPLY=($(compgen -f -- "$word")); return ;;

@@ -7,9 +7,9 @@ import (
 	"github.com/ringtap/ringtap/internal/profile"
 )
 
-// check returns an error if p contains an invalid index. Every form calls it first and then indexes
+// Check returns an error if p contains an invalid index. Every form calls it first and then indexes
 // without checks.
-func check(p *profile.Profile) error {
+func Check(p *profile.Profile) error {
 	if len(p.Metrics) == 0 {
 		return fmt.Errorf("profile of %s has no metric", p.Collector)
 	}

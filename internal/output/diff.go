@@ -57,7 +57,7 @@ type comparison struct {
 }
 
 func newComparison(d *diff.Diff, opts DiffOptions) (*comparison, error) {
-	if err := check(d.Profile); err != nil {
+	if err := Check(d.Profile); err != nil {
 		return nil, err
 	}
 	shown := *d.Profile

@@ -3,7 +3,7 @@
 //
 // # The way through the package
 //
-// Every form first calls check, which refuses a profile with invalid indexes. After that it indexes
+// Every form first calls Check, which refuses a profile with invalid indexes. After that it indexes
 // without further checks. There are four ways to write a profile:
 //
 //   - The terminal view (view.go) merges rows by function. view_functions.go ranks functions by
@@ -20,6 +20,8 @@
 //     writes the levels of each row as numbers.
 //
 //   - pprof and JSON contain the profile itself, frame by frame.
+//
+// Package stdio, below this one, has the table of perf report.
 //
 // WriteFile chooses the form by the file's extension, and replaces the file only when the new one
 // is complete. The page's scripts are in the folder page and need no build step: format.js,

@@ -25,7 +25,7 @@ type FileOptions struct {
 func (o *FileOptions) metric(p *profile.Profile) (int, error) { return checkMetric(p, o.Metric) }
 
 func checkMetric(p *profile.Profile, name string) (int, error) {
-	if err := check(p); err != nil {
+	if err := Check(p); err != nil {
 		return 0, err
 	}
 	i, err := FindMetric(name, p.Metrics)

@@ -27,7 +27,7 @@ func scripts() []string {
 // that to the browser (Content-Security-Policy). Text from profiled processes is data, never
 // markup.
 func writeHTML(w io.Writer, p *profile.Profile, opts FileOptions) error {
-	if err := check(p); err != nil {
+	if err := Check(p); err != nil {
 		return err
 	}
 	p = addable(p)

@@ -125,7 +125,7 @@ type jsonAccount struct {
 
 // writeJSON writes all of p as one JSON object. It ignores the options.
 func writeJSON(w io.Writer, p *profile.Profile, _ FileOptions) error {
-	if err := check(p); err != nil {
+	if err := Check(p); err != nil {
 		return err
 	}
 	if err := json.NewEncoder(w).Encode(toJSON(p)); err != nil {

@@ -21,7 +21,7 @@ import (
 // For a caller, they are within the call instruction, where pprof looks up lines. Labels are pid,
 // comm and cgroup. It ignores the options and includes every metric and line.
 func WritePprof(w io.Writer, p *profile.Profile, _ FileOptions) error {
-	if err := check(p); err != nil {
+	if err := Check(p); err != nil {
 		return err
 	}
 	out := toPprof(addable(p))
