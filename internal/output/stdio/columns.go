@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/text/escape"
@@ -11,7 +12,7 @@ import (
 type column struct {
 	heading string
 	width   int
-	right   bool // the heading is aligned to the right
+	number  bool // aligned to the right
 	ragged  bool // cells of the last column are not padded
 	cell    func(*entry) string
 }
@@ -20,15 +21,23 @@ type column struct {
 const (
 	percentWidth = 8
 	samplesWidth = 12
-	addressWidth = 16 // hexadecimal digits of an address
 )
 
 // columns returns the columns of the table. Each is as wide as its widest cell.
 func (t *table) columns() []column {
 	percent := func(period func(*entry) uint64) func(*entry) string {
-		return func(e *entry) string { return fmt.Sprintf("%*.2f%%", percentWidth-1, percentOf(period(e), t.total)) }
+		return func(e *entry) string { return fmt.Sprintf("%.2f%%", percentOf(period(e), t.total)) }
 	}
-	all := []column{{heading: "Overhead", width: percentWidth, right: true, cell: percent(func(e *entry) uint64 { return e.self })}}
+	self := percent(func(e *entry) uint64 { return e.self })
+	all := []column{{heading: "Overhead", width: percentWidth, number: true, cell: self}}
+	if t.opts.Children {
+		all[0].heading, all[0].cell = "Children", percent(func(e *entry) uint64 { return e.children })
+		all = append(all, column{heading: "Self", width: percentWidth, number: true, cell: self})
+	}
+	if t.opts.Samples {
+		all = append(all, column{heading: "Samples", width: samplesWidth, number: true,
+			cell: func(e *entry) string { return strconv.FormatUint(e.samples, 10) }})
+	}
 	for _, k := range t.opts.Keys {
 		all = append(all, t.column(k))
 	}
@@ -76,27 +85,45 @@ func cpu(n int) string {
 }
 
 // writeHeadings writes the headings.
-func writeHeadings(b *strings.Builder, columns []column) {
+func (t *table) writeHeadings(b *strings.Builder, columns []column) {
 	var headings, dots []string
 	for _, c := range columns {
 		heading := fmt.Sprintf("%-*s", c.width, c.heading)
-		if c.right {
+		if c.number {
 			heading = fmt.Sprintf("%*s", c.width, c.heading)
 		}
 		headings, dots = append(headings, heading), append(dots, strings.Repeat(".", c.width))
 	}
+	if t.opts.Separator != "" {
+		fmt.Fprintf(b, "# %s\n", strings.Join(headings, t.opts.Separator))
+		return
+	}
 	fmt.Fprintf(b, "# %s\n# %s\n#\n", strings.Join(headings, gap), strings.Join(dots, gap))
 }
 
-// gap separates columns.
+// gap comes before a column if there is no separator.
 const gap = "  "
 
 // writeEntry writes the line of an entry.
-func writeEntry(b *strings.Builder, columns []column, e *entry) {
+func (t *table) writeEntry(b *strings.Builder, columns []column, e *entry) {
+	separator := t.opts.Separator
 	for i := range columns {
 		c := &columns[i]
 		text := c.cell(e)
-		b.WriteString(gap)
+		switch {
+		case separator == "":
+			b.WriteString(gap)
+		case i > 0:
+			b.WriteString(separator)
+		}
+		switch {
+		case !c.number && separator != "":
+			text = strings.ReplaceAll(text, separator, ".")
+		case c.number && separator != "":
+			text = " " + text
+		case c.number:
+			text = fmt.Sprintf("%*s", c.width, text)
+		}
 		b.WriteString(text)
 		if i < len(columns)-1 || !c.ragged {
 			b.WriteString(strings.Repeat(" ", max(0, c.width-len(text))))

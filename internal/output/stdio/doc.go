@@ -10,7 +10,7 @@
 //	output/stdio       functions.go: frames become functions, as perf tells them apart
 //	                   entries.go: rows become the entries of perf's table, by the sort keys
 //	                   columns.go: headings, widths and cells
-//	                   graph.go: the callchains below an entry
+//	                   graph.go: the callchains below an entry, as chains.go says
 //
 // The layout is defined by hists__fprintf in tools/perf/ui/stdio/hist.c, the entries by
 // iter_add_next_cumulative_entry in tools/perf/util/hist.c, and the keys in tools/perf/util/sort.c.

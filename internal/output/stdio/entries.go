@@ -20,10 +20,9 @@ type key struct {
 type entry struct {
 	key
 	self, samples uint64 // of samples in the function itself
-	children      uint64 // of samples with the function in their callchain; as self without children
+	children      uint64 // of samples with the function in their callchain
 	chains        []suffix
 	depth         int // length of the longest of chains
-	process       int // of the first sample that was added
 }
 
 // suffix is a part of a callchain, and what the samples with it add up to.
@@ -40,6 +39,7 @@ type table struct {
 	period    int // the metric; the number of samples is the next one
 	entries   []*entry
 	index     map[key]int
+	added     []*entry // of the row that is added
 
 	total, samples uint64
 }
@@ -64,8 +64,43 @@ func (t *table) add(r *profile.Row) {
 	if len(chain) > 0 {
 		leaf = chain[len(chain)-1]
 	}
-	e := t.entry(thread, leaf, r.Process)
+	if t.opts.Chains != nil && !t.opts.Chains.Caller {
+		slices.Reverse(chain)
+	}
+	whole := suffix{chain, period, count}
+	e := t.entry(thread, leaf)
 	e.self, e.samples = e.self+period, e.samples+count
+	t.addChain(e, whole)
+	if !t.opts.Children {
+		return
+	}
+	e.children += period
+	t.added = append(t.added[:0], e)
+	for i, f := range chain {
+		e := t.entry(thread, f)
+		if slices.Contains(t.added, e) {
+			continue // recursion counts once
+		}
+		t.added = append(t.added, e)
+		e.children += period
+		t.addChain(e, suffix{chain[i:], period, count})
+	}
+}
+
+// addChain adds a callchain to an entry, if callchains are shown.
+func (t *table) addChain(e *entry, s suffix) {
+	if t.opts.Chains != nil && len(s.functions) > 0 {
+		e.chains = append(e.chains, s)
+		e.depth = max(e.depth, len(s.functions))
+	}
+}
+
+// ranked returns the sum of periods that an entry is ranked by.
+func (t *table) ranked(e *entry) uint64 {
+	if t.opts.Children {
+		return e.children
+	}
+	return e.self
 }
 
 // chain returns the functions of a row, root first, and the fields of its key that all functions of
@@ -109,7 +144,7 @@ func (t *table) set(k *key, of Key, word string) {
 }
 
 // entry returns the entry of a function with the given fields of threads.
-func (t *table) entry(thread key, function, process int) *entry {
+func (t *table) entry(thread key, function int) *entry {
 	var k key
 	for _, of := range t.opts.Keys {
 		switch of {
@@ -122,20 +157,30 @@ func (t *table) entry(thread key, function, process int) *entry {
 		case DSO:
 			k.dso = t.functions.all[function].dso
 		case Symbol:
-			k.function = function
+			k.function = t.functions.entry[function]
 		}
 	}
 	i, ok := t.index[k]
 	if !ok {
 		i = len(t.entries)
 		t.index[k] = i
-		t.entries = append(t.entries, &entry{key: k, process: process})
+		t.entries = append(t.entries, &entry{key: k})
 	}
 	return t.entries[i]
 }
 
 // compare compares entries by their order in the table.
 func (t *table) compare(a, b *entry) int {
+	if t.opts.Children {
+		// perf puts callers first only if the first samples of both are one thread's.
+		callersFirst := cmp.Compare(a.depth, b.depth)
+		if t.opts.Chains != nil && t.opts.Chains.Caller {
+			callersFirst = -callersFirst
+		}
+		if c := cmp.Or(cmp.Compare(b.children, a.children), callersFirst); c != 0 {
+			return c
+		}
+	}
 	if c := cmp.Compare(b.self, a.self); c != 0 {
 		return c
 	}

@@ -10,6 +10,7 @@ import (
 // function is what perf tells apart as a symbol. Its start is part of it: a file may have several
 // functions of one name.
 type function struct {
+	object int // callchains of two files with one name are not merged
 	dso    string
 	name   string // "" if unknown
 	start  uint64 // of the function; if it is unknown, the address itself
@@ -17,7 +18,7 @@ type function struct {
 }
 
 // unmapped is the function of samples at addresses that no mapping is known for.
-var unmapped = function{dso: unknownDSO, name: "[unknown]"}
+var unmapped = function{object: anyObject, dso: unknownDSO, name: "[unknown]"}
 
 // unknownDSO is perf's name of an object that it does not know.
 const unknownDSO = "[unknown]"
@@ -29,7 +30,7 @@ func (f *function) String() string {
 		level = 'k'
 	}
 	if f.name == "" {
-		return fmt.Sprintf("[%c] %#016x", level, f.start)
+		return fmt.Sprintf("[%c] 0x%016x", level, f.start)
 	}
 	return fmt.Sprintf("[%c] %s", level, f.name)
 }
@@ -46,6 +47,9 @@ func (f *function) inChain() string {
 type functions struct {
 	all   []function
 	index map[function]int
+	// entry has for each function the first one that is the same for entries: a file with the same
+	// name may have it.
+	entry []int
 	// frames has the function of each frame of the profile, and -1 for words of the collector.
 	frames []int
 }
@@ -60,7 +64,7 @@ func newFunctions(p *profile.Profile) *functions {
 			f.frames[i] = -1
 			continue
 		}
-		of := function{dso: names[frame.Object], name: frame.Name, start: frame.Start, kernel: object.Kernel}
+		of := function{object: frame.Object, dso: names[frame.Object], name: frame.Name, start: frame.Start, kernel: object.Kernel}
 		if of.name == "" {
 			of.start = frame.PC()
 		}
@@ -75,10 +79,18 @@ func (f *functions) add(of function) int {
 	if !ok {
 		i = len(f.all)
 		f.index[of] = i
-		f.all = append(f.all, of)
+		f.all, f.entry = append(f.all, of), append(f.entry, i)
+		if of.object != anyObject {
+			of.object = anyObject
+			first := f.add(of) // may move f.entry
+			f.entry[i] = first
+		}
 	}
 	return i
 }
+
+// anyObject is the object of a function of an entry.
+const anyObject = -1
 
 // dsoNames returns perf's short names of a profile's objects.
 func dsoNames(p *profile.Profile) []string {

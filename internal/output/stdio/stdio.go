@@ -14,6 +14,13 @@ import (
 // Options says what is shown.
 type Options struct {
 	Keys []Key // of the entries, in the order of their columns
+	// Children counts a sample also for the callers of its function.
+	Children bool
+	Chains   *Chains // nil: callchains are not shown
+	Samples  bool    // print the number of samples, too
+	// Separator, unless it is "", separates the columns, for programs.
+	Separator  string
+	MinPercent float64 // entries with less are left out
 	// Threads has the names of threads, for the key Thread.
 	Threads map[uint32]string
 	Lost    uint64 // samples that the kernel counted as lost
@@ -51,9 +58,16 @@ func (t *table) write(b *strings.Builder) {
 	n, unit := shortened(t.samples)
 	fmt.Fprintf(b, "# Samples: %d%c of event '%s'\n# Event count (approx.): %d\n#\n", n, unit, escape.Text(t.profile.Metrics[t.period].Name), t.total)
 	columns := t.columns()
-	writeHeadings(b, columns)
+	t.writeHeadings(b, columns)
+	g := graph{opts: t.opts.Chains, functions: t.functions.all, total: t.total, skipFirst: t.opts.Keys[0] == Symbol, out: b}
 	for _, e := range t.entries {
-		writeEntry(b, columns, e)
+		if float32(percentOf(t.ranked(e), t.total)) < float32(t.opts.MinPercent) {
+			continue
+		}
+		t.writeEntry(b, columns, e)
+		if len(e.chains) > 0 {
+			g.write(e.chains, t.ranked(e))
+		}
 	}
 	b.WriteString("\n\n")
 }
