@@ -16,7 +16,7 @@ const (
 	whenGroup    = "When"
 	whatGroup    = "What is recorded"
 	outputGroup  = "Output"
-	perfGroup    = "As perf report" // options with perf's names and meaning
+	perfGroup    = "With --stdio" // options of perf report
 	controlGroup = "Control"
 )
 

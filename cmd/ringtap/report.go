@@ -20,7 +20,7 @@ current directory; - is standard input.
   ringtap report --out cpu.html perf.data      a flame graph
   ringtap report --pid 4242 --time 5000.5,5003 one process, part of the time
   perf record -a -g -o - sleep 5 | ringtap report -
-  ringtap report --stdio --no-children -g none perf report's own table
+  ringtap report --stdio --sort comm,dso       the table of perf report
 
 Stacks are the recorded callchains (perf record -g), or are unwound from the recorded copies
 of the stack (--call-graph dwarf). Each event has a table of its own.
@@ -28,6 +28,13 @@ of the stack (--call-graph dwarf). Each event has a table of its own.
 Names come from the files that were recorded, never from others: a file on this machine is
 used only if it has the recorded build id. ringtap looks for it below --symfs, in perf's cache
 (~/.debug), in debuginfod's cache, and at its own path. The same holds for the kernel.
+
+With --stdio, the layout and the percentages are those of perf report --stdio --no-inline
+--no-group, with its sort keys: pid is the number of a thread. Its -t is --field-separator,
+and -g takes graph or fractal, the least percentage, caller or callee, and percent, period or
+count. Names may differ, as with ringtap script: functions that no symbol table names have one
+row each, where perf has a row for each address. Addresses outside of all mappings are left out
+of callchains. Recordings from a pipe have children, too.
 
 From a file that was cut off, or that a killed perf left behind, ringtap reports everything
 that is intact, and then the offset where it ends.

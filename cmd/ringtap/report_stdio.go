@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -17,20 +19,27 @@ type stdioFlags struct {
 	keys       string
 	noChildren bool
 	graph      string
+	samples    bool
+	separator  string
+	minPercent float64
 }
 
 func (s *stdioFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.on, "stdio", false, "print the table of perf report --stdio")
-	flags.StringVarP(&s.keys, "sort", "s", stdio.DefaultKeys, "with --stdio: tell rows apart by `KEYS`: comm, dso, sym, pid, cpu")
-	flags.BoolVar(&s.noChildren, "no-children", false, "with --stdio: count a sample in its own function only")
-	flags.StringVarP(&s.graph, "call-graph", "g", "", "with --stdio: `FORM` of the callchains: none")
+	manual.SetGroup(flags, outputGroup)
+	flags.StringVarP(&s.keys, "sort", "s", stdio.DefaultKeys, "one row for each `KEYS`, of comm, dso, sym, pid, cpu")
+	flags.BoolVar(&s.noChildren, "no-children", false, "count a sample only in its own function")
+	flags.StringVarP(&s.graph, "call-graph", "g", "", "show callchains in a `FORM`: graph,0.5,caller or none")
+	flags.BoolVarP(&s.samples, "show-nr-samples", "n", false, "print the number of samples, too")
+	flags.StringVar(&s.separator, "field-separator", "", "separate columns by `TEXT`")
+	flags.Float64Var(&s.minPercent, "percent-limit", 0, "leave out rows and callchains below `PERCENT`")
 	manual.SetGroup(flags, perfGroup)
 }
 
 // options returns how the recording is shown; nil without --stdio.
 func (s *stdioFlags) options(flags *pflag.FlagSet) (*stdio.Options, error) {
 	if !s.on {
-		for _, name := range []string{"sort", "no-children", "call-graph"} {
+		for _, name := range []string{"sort", "no-children", "call-graph", "show-nr-samples", "field-separator", "percent-limit"} {
 			if flags.Changed(name) {
 				return nil, usagef("--%s changes the table of --stdio: give that too", name)
 			}
@@ -46,10 +55,22 @@ func (s *stdioFlags) options(flags *pflag.FlagSet) (*stdio.Options, error) {
 	if err != nil {
 		return nil, usagef("--sort: %w", err)
 	}
-	if !s.noChildren || s.graph != "none" {
-		return nil, usagef("--stdio prints neither children nor callchains: give --no-children -g none too")
+	if !(s.minPercent >= 0) {
+		return nil, usagef("--percent-limit %v: at least 0", s.minPercent)
 	}
-	return &stdio.Options{Keys: keys}, nil
+	if s.separator == "." {
+		return nil, usagef("--field-separator .: numbers have points; take another one")
+	}
+	o := &stdio.Options{Keys: keys, Children: !s.noChildren, Samples: s.samples, Separator: s.separator, MinPercent: s.minPercent}
+	chains := stdio.Chains{Caller: o.Children, MinPercent: 0.5}
+	if flags.Changed("percent-limit") {
+		chains.MinPercent = s.minPercent
+	}
+	o.Chains, err = stdio.ParseChains(cmp.Or(s.graph, "graph"), chains)
+	if err != nil {
+		return nil, usagef("-g: %w", err)
+	}
+	return o, nil
 }
 
 // labels returns the labels that the rows of a recording need.
@@ -67,9 +88,13 @@ func labels(o *stdio.Options) (all []recorded.Label) {
 	return all
 }
 
-// completeOptions adds what is known after the run.
+// completeOptions adds what is known after the run. Without callchains in the recording, there are
+// no children.
 func completeOptions(o *stdio.Options, events []*recorded.Collector, source *recording.Source) {
 	o.Lost, o.Threads = source.LostSamples(), make(map[uint32]string)
+	if !slices.ContainsFunc(events, (*recorded.Collector).HasCallchains) {
+		o.Children, o.Chains = false, nil
+	}
 	for _, c := range events {
 		maps.Copy(o.Threads, c.Threads)
 	}
