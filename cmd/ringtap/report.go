@@ -34,7 +34,8 @@ With --stdio, the layout and the percentages are those of perf report --stdio --
 and -g takes graph or fractal, the least percentage, caller or callee, and percent, period or
 count. Names may differ, as with ringtap script: functions that no symbol table names have one
 row each, where perf has a row for each address. Addresses outside of all mappings are left out
-of callchains. Recordings from a pipe have children, too.
+of callchains. Recordings from a pipe have children, too. Without --sort, tracepoints have the
+keys of other events.
 
 From a file that was cut off, or that a killed perf left behind, ringtap reports everything
 that is intact, and then the offset where it ends.

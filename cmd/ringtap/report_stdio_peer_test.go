@@ -74,6 +74,8 @@ func TestPeerTheTableOfPerfReportHasItsRows(t *testing.T) {
 		{Mode: perfrecord.Mode{Name: "two events", Args: "-e cpu-clock,page-faults -F 999 -g"}},
 		{Mode: perfrecord.Mode{Name: "a group", Args: "-e {cpu-clock,page-faults} -F 999"}, perf: []string{"--no-group"}},
 		{Mode: perfrecord.Mode{Name: "tracepoints", Args: "-e sched:sched_switch,sched:sched_wakeup -a -g"}},
+		{Mode: perfrecord.Mode{Name: "callchains of user code", Args: "-e cpu-clock -F 999 -g --user-callchains"}},
+		{Mode: perfrecord.Mode{Name: "callchains of the kernel", Args: "-e cpu-clock -F 999 -g --kernel-callchains"}},
 		{Mode: perfrecord.Mode{Name: "a period", Args: "-e task-clock -c 500000 -g"}},
 	} {
 		t.Run(mode.Name, func(t *testing.T) {

@@ -76,18 +76,28 @@ func (c *Collector) hasCPU() bool { return c.Event.Attr.Sample_type&unix.PERF_SA
 
 // Fold counts a sample.
 func (c *Collector) Fold(rows *table.Rows, _ int, s *perfevent.Sample) {
-	var row table.Row
-	if c.HasCallchains() {
-		row = rows.Of(s)
-	} else {
-		row = c.address(rows, s)
-	}
-	row = c.labelled(rows, row, s)
+	row := c.labelled(rows, c.row(rows, s), s)
 	rows.Add(row, 0, s.Period)
 	if c.Samples {
 		rows.Add(row, 1, 1)
 	}
 	c.Squares += float64(s.Period) * float64(s.Period)
+}
+
+// row returns the row of a sample. Its leaf is where the sample was taken, even if the recorder left
+// out that part of the callchains.
+func (c *Collector) row(rows *table.Rows, s *perfevent.Sample) table.Row {
+	a := &c.Event.Attr
+	mode := s.Misc & unix.PERF_RECORD_MISC_CPUMODE_MASK
+	noUser := a.Bits&unix.PerfBitExcludeCallchainUser != 0 && a.Sample_type&unix.PERF_SAMPLE_STACK_USER == 0
+	noKernel := a.Bits&unix.PerfBitExcludeCallchainKernel != 0
+	switch {
+	case !c.HasCallchains(), noUser && mode == unix.PERF_RECORD_MISC_USER:
+		return c.address(rows, s)
+	case noKernel && mode == unix.PERF_RECORD_MISC_KERNEL && c.Stacks.Kernel:
+		return rows.InKernel(rows.Of(s), s.IP)
+	}
+	return rows.Of(s)
 }
 
 // address returns the row of a sample that has no callchain. Its stack is the sample's own address.

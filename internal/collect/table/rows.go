@@ -72,6 +72,21 @@ func (r *Rows) Stack(pid uint32, user []callchain.Frame, truncated bool, kernel 
 	return row
 }
 
+// InKernel returns the row of a sample that was taken at an address of the kernel, although its
+// callchain has no kernel part. row has the other stack.
+func (r *Rows) InKernel(row Row, address uint64) Row {
+	if !row.Known() {
+		return row
+	}
+	id, kept := r.recorder.stacks.Frames([]callchain.Frame{{Object: callchain.Kernel, Offset: address}}, false)
+	if !kept {
+		r.part.counts.Unkept++
+		return Row{key: rest}
+	}
+	row.key.kernel = id
+	return row
+}
+
 // Processes returns the processes of the run.
 func (r *Rows) Processes() *process.Table { return r.recorder.processes }
 

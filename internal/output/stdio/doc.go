@@ -17,5 +17,7 @@
 //
 // Some things differ from perf on purpose. A function that no symbol table names is one entry; perf
 // has an entry for each address in it. Callers are looked up at their call, perf looks up the return
-// address. Addresses outside of all mappings are left out of callchains.
+// address. Addresses outside of all mappings are left out of callchains. A callchain ends where the
+// sample was taken, even if the recorder left out that part. Recordings from a pipe have children,
+// and tracepoints have the same default keys as other events.
 package stdio
