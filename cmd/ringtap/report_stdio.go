@@ -29,7 +29,7 @@ func (s *stdioFlags) add(flags *pflag.FlagSet) {
 	manual.SetGroup(flags, outputGroup)
 	flags.StringVarP(&s.keys, "sort", "s", stdio.DefaultKeys, "one row for each `KEYS`, of comm, dso, sym, pid, cpu")
 	flags.BoolVar(&s.noChildren, "no-children", false, "count a sample only in its own function")
-	flags.StringVarP(&s.graph, "call-graph", "g", "", "show callchains in a `FORM`: graph,0.5,caller or none")
+	flags.StringVarP(&s.graph, "graph", "g", "", "show callchains in a `FORM`: graph,0.5,caller or none")
 	flags.BoolVarP(&s.samples, "show-nr-samples", "n", false, "print the number of samples, too")
 	flags.StringVar(&s.separator, "field-separator", "", "separate columns by `TEXT`")
 	flags.Float64Var(&s.minPercent, "percent-limit", 0, "leave out rows and callchains below `PERCENT`")
@@ -39,7 +39,7 @@ func (s *stdioFlags) add(flags *pflag.FlagSet) {
 // options returns how the recording is shown; nil without --stdio.
 func (s *stdioFlags) options(flags *pflag.FlagSet) (*stdio.Options, error) {
 	if !s.on {
-		for _, name := range []string{"sort", "no-children", "call-graph", "show-nr-samples", "field-separator", "percent-limit"} {
+		for _, name := range []string{"sort", "no-children", "graph", "show-nr-samples", "field-separator", "percent-limit"} {
 			if flags.Changed(name) {
 				return nil, usagef("--%s changes the table of --stdio: give that too", name)
 			}

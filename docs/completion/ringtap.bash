@@ -181,11 +181,11 @@ _ringtap() {
 		--metric) return ;;
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		-s|--sort) return ;;
-		-g|--call-graph) return ;;
+		-g|--graph) return ;;
 		--field-separator) return ;;
 		--percent-limit) return ;;
 		esac
-		options='--input --symfs --pid --tid --cpu --time --user --kernel --inlines --max-memory --out --top --metric --tables --color --verbose --stdio --sort --no-children --call-graph --show-nr-samples --field-separator --percent-limit --help' ;;
+		options='--input --symfs --pid --tid --cpu --time --user --kernel --inlines --max-memory --out --top --metric --tables --color --verbose --stdio --sort --no-children --graph --show-nr-samples --field-separator --percent-limit --help' ;;
 	flame)
 		case $before in
 		-i|--input) COMPREPLY=($(compgen -f -- "$word")); return ;;

@@ -221,7 +221,7 @@ func (s *Source) Account() (engine.Account, error) {
 	for i := range s.Events {
 		a.Events = append(a.Events, perfevent.Account{Received: s.received[i], Weight: s.weight[i]})
 	}
-	a.Events[0].Lost = s.stats.Lost + s.stats.LostSamples
+	a.Events[0].Lost = max(s.stats.Lost, s.stats.LostSamples) // perf records what the kernel lost in both ways
 	return a, nil
 }
 
