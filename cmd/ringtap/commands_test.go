@@ -25,7 +25,7 @@ func TestRunReturnsTheExitCode(t *testing.T) {
 		{"ringtap --version", 0, "ringtap ", ""},
 		{"ringtap on_cpu --help", 0, "Usage: ringtap on-cpu", ""},
 		{"ringtap", 2, "ringtap shows", ""},
-		{"ringtap record x", 2, "", `ringtap: no command "record": 'ringtap on-cpu --out FILE' records`},
+		{"ringtap top x", 2, "", `ringtap: no command "top": 'ringtap on-cpu -i 2' reports every two seconds`},
 		{"ringtap chekc", 2, "", `ringtap: no command "chekc"; did you mean check?`},
 		{"ringtap on-cpu -f fast", 2, "", `ringtap on-cpu: --frequency "fast": want a whole number`},
 		{"ringtap on-cpu -F 99", 2, "", "ringtap on-cpu: no flag -F; did you mean -f (--frequency)?\nTry"},

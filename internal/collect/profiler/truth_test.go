@@ -147,7 +147,7 @@ func options(target perfevent.Target, ways ...stack.Unwind) profiler.Options {
 // matching is the share of samples whose user stack is the program's chain, of
 // all but those in the kernel that are elsewhere: how long it takes to start and
 // to end, to wait for a child or to wake a thread is the host's affair, which on
-// a busy one took a fifth of a run. It logs stacks that are not the chain.
+// a busy one took a fifth of a run. It logs stacks that are not the chain. Of fewer than 25 samples it is 0.
 func matching(t *testing.T, p *profile.Profile, built truth.Built) float64 {
 	t.Helper()
 	return matchingColumn(t, p, 0, built)
@@ -174,7 +174,8 @@ func matchingColumn(t *testing.T, p *profile.Profile, column int, built truth.Bu
 		right += row.Values[column]
 	}
 	if all < 25 {
-		t.Fatalf("only %d samples: %+v", all, p.Accounts)
+		t.Logf("only %d samples: %+v", all, p.Accounts)
+		return 0
 	}
 	if right == 0 {
 		t.Logf("no sample has the program's chain: %+v", p.Accounts)
