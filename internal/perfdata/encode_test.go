@@ -148,7 +148,7 @@ func TestWhatCannotBeEncodedIsAnError(t *testing.T) {
 		"a long stack":         {keptFields, &perfevent.Sample{Stack: long}},
 		"a long callchain":     {keptFields, &perfevent.Sample{Callchain: make([]uint64, 1<<13)}},
 		"a long build id":      {recorded, &perfevent.Mmap{BuildID: long[:21]}},
-		"another type":         {recorded, &perfevent.Lost{}},
+		"another type":         {recorded, &perfevent.Throttle{}},
 		"an event there isn't": {keptFields, other},
 		"missing registers":    {keptFields, registers},
 		"counts":               {keptFields | unix.PERF_SAMPLE_READ, fullSample()},
