@@ -7,14 +7,16 @@ var recordings = []measurement{
 		name: "record", workload: compiling, read: []reading{{"", cpu}, {"size", sizeOf("record.data")}},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap record -F 999 -a -o $dir/record.data sleep $seconds"},
-			{name: "ringtap fp", line: "$ringtap record -F 999 -a --call-graph fp -o $dir/record.data sleep $seconds"},
+			{name: "ringtap without names", line: "$ringtap record -F 999 -a --no-symbols -o $dir/record.data sleep $seconds"},
+			{name: "ringtap fp", line: "$ringtap record -F 999 -a --no-symbols --call-graph fp -o $dir/record.data sleep $seconds"},
 			{name: "perf fp", line: "perf record -q -e cpu-clock -F 999 -a -g -o $dir/record.data sleep $seconds"},
 			{name: "perf dwarf", line: "perf record -q -e cpu-clock -F 999 -a --call-graph dwarf -z -o $dir/record.data sleep $seconds"},
 		},
 		compare: []comparison{
-			{what: "record of a host that compiles: against perf record --call-graph dwarf -z", unit: "s", own: "ringtap", peer: "perf dwarf", most: 1},
+			{what: "record --no-symbols of a host that compiles: against perf record --call-graph dwarf -z", unit: "s", own: "ringtap without names", peer: "perf dwarf", most: 1},
+			{what: "with the names of functions, which perf looks up when it reports", unit: "s", own: "ringtap", peer: "perf dwarf", most: -1},
 			{what: "the same: size of the file", unit: "KiB", own: "ringtap: size", peer: "perf dwarf: size", most: 0.1},
-			{what: "with frame pointers: against perf record -g", unit: "s", own: "ringtap fp", peer: "perf fp", most: 1},
+			{what: "with frame pointers, without names: against perf record -g", unit: "s", own: "ringtap fp", peer: "perf fp", most: 1},
 		},
 	},
 	{
