@@ -4,11 +4,13 @@ package perfrecord
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -67,10 +69,32 @@ func Record(t *testing.T, mode Mode, command ...string) string {
 		to = "-"
 	}
 	args := append(append([]string{"record", "-q"}, strings.Fields(mode.Args)...), "-o", to, "--")
-	cmd := exec.Command("perf", append(args, command...)...)
+	for try := 1; ; try++ {
+		stderr, err := record(t, path, mode.Pipe, append(args, command...))
+		if err == nil {
+			return path
+		}
+		if try == 3 || !aborted(err) {
+			t.Fatalf("perf record %s: %v\n%s", mode.Args, err, stderr)
+		}
+		t.Logf("perf record %s aborted: %s", mode.Args, stderr)
+	}
+}
+
+// aborted reports whether perf ended itself. perf 6.1 does so in one of a thousand recordings, when it
+// reads the build ids of what it has recorded ("assertion failed at util/build-id.c:1010").
+func aborted(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGABRT
+}
+
+// record runs perf record. If pipe is true, its output is a file.
+func record(t *testing.T, path string, pipe bool, args []string) (said string, err error) {
+	t.Helper()
+	cmd := exec.Command("perf", args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if mode.Pipe {
+	if pipe {
 		out, err := os.Create(path)
 		if err != nil {
 			t.Fatal(err)
@@ -78,10 +102,8 @@ func Record(t *testing.T, mode Mode, command ...string) string {
 		defer out.Close()
 		cmd.Stdout = out
 	}
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("perf record %s: %v\n%s", mode.Args, err, &stderr)
-	}
-	return path
+	err = cmd.Run()
+	return stderr.String(), err
 }
 
 // Run returns the output of a command of perf's.
