@@ -33,8 +33,9 @@ Stacks are unwound while ringtap records, as on-cpu --unwind does, and the file 
 it is small, and its reader needs no copy of the programs to know who called whom. --no-unwind
 writes the registers and copies of the stack instead, as perf record --call-graph dwarf does.
 
-Names of functions are looked up when the recording is read, in files with the recorded build
-ids: see ringtap report --help. A recording that is killed is intact but for its last second.
+At the end, ringtap writes the names of the functions into the file, so that its reader needs none
+of the recorded files. A pipe has no names; they are then looked up as ringtap report --help says.
+A recording that is killed is intact but for its last second and the names.
 `
 
 // recordEvents is ringtap record.

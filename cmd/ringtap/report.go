@@ -11,8 +11,8 @@ import (
 
 const reportUsage = `report [options] [FILE]
 
-Show where the samples of a recording are: a perf.data file of perf record, its output through
-a pipe, or the directory of perf record --threads. FILE may also be a profile: folded stacks,
+Show where the samples of a recording are: a perf.data file of ringtap record or perf record, its
+output through a pipe, or the directory of perf record --threads. FILE may also be a profile: folded stacks,
 pprof, the text of perf script, or ringtap's own JSON. Without FILE, read perf.data in the
 current directory; - is standard input.
 
@@ -27,7 +27,8 @@ of the stack (--call-graph dwarf). Each event has a table of its own.
 
 Names come from the files that were recorded, never from others: a file on this machine is
 used only if it has the recorded build id. ringtap looks for it below --symfs, in perf's cache
-(~/.debug), in debuginfod's cache, and at its own path. The same holds for the kernel.
+(~/.debug), in debuginfod's cache, and at its own path. The same holds for the kernel. Otherwise
+the names are those that ringtap record wrote into the recording.
 
 With --stdio, the layout and the percentages are those of perf report --stdio --no-inline
 --no-group, with its sort keys: pid is the number of a thread. Its -t is --field-separator,

@@ -14,7 +14,7 @@ type SymbolTable struct {
 	// one of its modules, or "/tmp/perf-PID.map" for the generated code of a process.
 	Path    string
 	Kind    SymbolKind
-	Symbols []Symbol // sorted by address, without overlaps
+	Symbols []Symbol
 }
 
 // SymbolKind says what a SymbolTable describes (DsoType of simpleperf's dso.h).

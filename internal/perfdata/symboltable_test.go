@@ -52,7 +52,7 @@ func FuzzSymbolTables(f *testing.F) {
 				size += 40 + len(s.Name)
 			}
 		}
-		if size > 8*len(b) {
+		if size > 5*len(b) {
 			t.Errorf("%d bytes take %d of memory", len(b), size)
 		}
 	})

@@ -96,11 +96,33 @@ func (n *names) tables(processes *process.Table, late <-chan struct{}, logger *s
 	}
 	var all []perfdata.SymbolTable
 	for _, path := range slices.Sorted(maps.Keys(tables)) {
-		if t := tables[path]; t != nil {
-			all = append(all, *t)
+		t := tables[path]
+		if t == nil {
+			continue
 		}
+		if t.Kind == perfdata.GeneratedSymbols {
+			t.Symbols = withoutReplaced(t.Symbols)
+		}
+		all = append(all, *t)
 	}
 	return all
+}
+
+// withoutReplaced leaves out generated functions where others have been, too: a reader cannot know which
+// one ran.
+func withoutReplaced(symbols []perfdata.Symbol) (alone []perfdata.Symbol) {
+	slices.SortFunc(symbols, func(x, y perfdata.Symbol) int {
+		return cmp.Or(cmp.Compare(x.Address, y.Address), strings.Compare(x.Name, y.Name))
+	})
+	var end uint64 // of the functions before
+	for i, s := range symbols {
+		begins := end
+		end = max(end, s.Address+uint64(s.Size))
+		if s.Address >= begins && (i+1 == len(symbols) || symbols[i+1].Address >= end) {
+			alone = append(alone, s)
+		}
+	}
+	return alone
 }
 
 // tableOf returns the path and the kind of the table that has a place. The path is "" for memory that has

@@ -103,7 +103,7 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 		}
 	}
 	err = e.Run(s)
-	if s.names != nil {
+	if err == nil && s.names != nil {
 		s.last.Symbols = s.names.tables(e.Processes(), e.Late(), opts.Logger)
 		if note := s.names.note(); note != "" {
 			result.Notes = append(result.Notes, note)
