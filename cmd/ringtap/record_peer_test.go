@@ -49,7 +49,7 @@ func TestPeerPerfReadsWhatRecordWrites(t *testing.T) {
 		{"all CPUs", "-F 999 -a", true},
 		{"a period", "-e task-clock -c 500000", true},
 		{"each event", "-e page-faults -c 1", false},
-		{"two events", "-F 999 -e cpu-clock:u,page-faults", true},
+		{"two events", "-F 999 -e cpu-clock:u,task-clock:u", true},
 		{"tracepoints", "-e cpu-clock,sched:sched_switch -a", true},
 		{"a filter", "-e cpu-clock -e sched:sched_switch --filter prev_pid>0", true},
 	} {
