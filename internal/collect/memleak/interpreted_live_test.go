@@ -98,20 +98,13 @@ func (k keeper) check(t *testing.T, rounds int, every uint64) (known bool) {
 	}
 	var all, exact float64
 	for name, want := range truth {
-		slack := 5*math.Sqrt(want*(1-probability)/probability) + 0.02*want + sharedSlack(reading, keptBytes)
+		slack := 5*math.Sqrt(want*(1-probability)/probability) + 0.02*want + 5*reading.StandardError()/keptBytes
 		if kept[name] > want+slack || kept[name]+none+late < want-slack {
 			t.Errorf("%.1f blocks stand by %s, want %.0f", kept[name], name, want)
 		}
 		all, exact = all+want, exact+kept[name]
 	}
 	return exact >= 0.7*all
-}
-
-// sharedSlack is how many allocations of one size may stand by another function than the one that made
-// them, as those that were read stand for others: at most five standard deviations.
-func sharedSlack(reading memleak.Reading, size float64) float64 {
-	read, shared := float64(reading.Read)/size, float64(reading.Shared)/size
-	return 5 * math.Sqrt(shared/4*(1+shared/max(read, 1)))
 }
 
 // profile is of the memory that stands when the program has kept all. It returns how many records

@@ -136,7 +136,14 @@ type Reading struct {
 	Read   uint64 // ringtap read the functions when the memory was allocated
 	Shared uint64 // the functions are estimates: allocations that were read represent this memory
 	None   uint64 // the functions are unknown
+
+	// squares is the sum of the squares of what the read allocations stand for besides themselves.
+	squares float64
 }
+
+// StandardError returns the standard error, in bytes, of the memory of a function that has half of
+// Shared. It is smaller for any other function. Reading fewer allocations makes it larger.
+func (r *Reading) StandardError() float64 { return math.Sqrt(r.squares) / 2 }
 
 // share returns sites after it has moved the memory of unread sites to read sites of the same
 // stratum. Each read site gets a part in proportion to the bytes that it stands for besides its
@@ -168,6 +175,7 @@ func (r *Reading) share(sites []site) []site {
 			r.Read += s.bytes
 			bytes, counts := p.bytes.next(s.others(s.bytes)), p.counts.next(s.others(s.counts))
 			r.Shared += bytes
+			r.squares += float64(bytes) * float64(bytes) / float64(s.used)
 			s.bytes, s.counts = s.bytes+bytes, s.counts+counts
 		case p.counts.weights > 0:
 			s.used = 0
@@ -219,7 +227,7 @@ func (p *portion) next(weight float64) uint64 {
 }
 
 // say writes the shares of the reported memory whose interpreted functions were read, estimated
-// or unknown.
+// or unknown, and how exact the estimates are.
 func (r *Reading) say(w io.Writer) {
 	all := float64(r.Read + r.Shared + r.None)
 	if all == 0 {
@@ -234,4 +242,7 @@ func (r *Reading) say(w io.Writer) {
 		fmt.Fprintf(w, ", %.1f%% none", share(r.None))
 	}
 	fmt.Fprintln(w)
+	if r.Shared > 0 {
+		fmt.Fprintf(w, "memleak: with 95%% confidence, a function is off by less than %.1f%% of bytes\n", 100*2*r.StandardError()/all)
+	}
 }

@@ -140,9 +140,50 @@ func TestWhatWasNeverReadKeepsItsNativeStack(t *testing.T) {
 
 func TestTheNoteOfReadingsFitsALine(t *testing.T) {
 	var b strings.Builder
-	(&Reading{Read: 503, Shared: 484, None: 13}).say(&b)
-	if want := "memleak: interpreted functions: 50.3% of bytes read, 48.4% estimated, 1.3% none\n"; b.String() != want || len(want) > 80 {
+	(&Reading{Read: 503, Shared: 484, None: 13, squares: 484}).say(&b)
+	const want = "memleak: interpreted functions: 50.3% of bytes read, 48.4% estimated, 1.3% none\n" +
+		"memleak: with 95% confidence, a function is off by less than 2.2% of bytes\n"
+	if b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
+	}
+	for line := range strings.Lines(want) {
+		if len(line) > 80 {
+			t.Errorf("%q is %d bytes long", line, len(line))
+		}
+	}
+}
+
+// Two functions allocate the same. Few of their allocations are read, at first more than later.
+func TestEstimatesVaryAsTheStandardErrorSays(t *testing.T) {
+	h, rows, made := newShared(t)
+	native, functions := made[0], made[1:3]
+	rng := rand.New(rand.NewPCG(1, 2))
+	const times, calls, size = 400, 4000, 2000
+	var variance, claimed float64
+	for range times {
+		for i := range calls {
+			by := caller{row: native, native: native}
+			if share := []float64{0.5, 0.02}[i*2/calls]; rng.Float64() < share {
+				by.row, by.read = functions[rng.IntN(2)], true
+			}
+			h.add(rows, by, uint64(i+1)<<12, size, 0)
+		}
+		var reading Reading
+		var first uint64
+		for _, s := range reading.share(h.sites) {
+			if s.used > 0 && s.row == functions[0] {
+				first += s.bytes
+			}
+		}
+		variance += math.Pow(float64(first)-calls*size/2, 2) / times
+		claimed += math.Pow(reading.StandardError(), 2) / times
+		for i := range calls {
+			h.free(uint64(i+1) << 12)
+		}
+	}
+	t.Logf("standard error %.0f, claimed %.0f", math.Sqrt(variance), math.Sqrt(claimed))
+	if ratio := variance / claimed; ratio < 0.7 || ratio > 1.4 {
+		t.Errorf("the variance is %.2f of what it is said to be", ratio)
 	}
 }
 

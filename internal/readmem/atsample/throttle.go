@@ -14,7 +14,7 @@ import (
 // costs much more.
 //
 // Urgent samplings go first: each of their hits wakes the helper while they need at most half
-// of that rate. The other samplings get the rest. If there are more urgent hits, all samplings are treated the
+// of that rate. The other samplings get what they leave. If there are more urgent hits, all samplings are treated the
 // same: the kernel counts the samples of a ring together (wakeup_events). So an event that seldom wakes the helper
 // would hardly ever do so next to one that often does.
 type WakeupThrottle struct {
@@ -53,18 +53,28 @@ const (
 	minGain    = 4
 )
 
-// ditherHz is the frequency of Dither's samples on each CPU. A sample takes 5 µs.
-const ditherHz = 499
+// dithers are Dither's clocks on each CPU, together about 500 samples of 5 µs each. A sample puts the next wake-up
+// off by delay hits, less one, if so many have come since the last one. Frequencies and delays are prime, so that
+// the sum of the delays between two wake-ups changes from one to the next.
+var dithers = [...]struct {
+	hz    uint64
+	delay uint32
+}{{83, 2}, {97, 5}, {101, 11}, {107, 29}, {113, 67}}
 
 // Dither returns the samplings to open after samplings, whose hits a Reader visits. If each n-th hit wakes, a
-// program with a loop of n hits would be seen only in one place. Dither adds a clock, whose samples wake nobody.
-// The kernel counts them with the hits in the same ring, so that its samples shift which hits wake.
-func Dither(samplings []perfevent.Sampling) []perfevent.Sampling {
+// program with a loop of n hits would be seen only in one place. Dither adds clocks, whose samples shift which hits
+// wake. The kernel counts the samples of a ring together, and wakes the reader when the count reaches the
+// WakeupEvents of the event that is sampled, which it then subtracts (perf_output_sample in
+// kernel/events/core.c). Most of the clocks' samples wake the helper in vain.
+func Dither(samplings []perfevent.Sampling) (clocks []perfevent.Sampling) {
 	if !slices.ContainsFunc(samplings, wakesAtEachHit) {
 		return nil
 	}
-	return []perfevent.Sampling{{Event: perfevent.CPUClock(), Frequency: ditherHz, ByCPU: true, ExcludeIdle: true,
-		WakeupEvents: neverWake}}
+	for _, d := range dithers {
+		clocks = append(clocks, perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: d.hz, ByCPU: true,
+			ExcludeIdle: true, WakeupEvents: d.delay})
+	}
+	return clocks
 }
 
 // wakesAtEachHit reports whether s is an event whose hits each make a sample and wake the reader.
@@ -120,7 +130,7 @@ func (t *WakeupThrottle) choose(rate Hits, now uint64) (urgent, others uint32) {
 		return 1, t.others.choose(rate.All, MaxVisitRate, now)
 	}
 	if t.urgent.choose(rate.Urgent, MaxVisitRate/2, now) == 1 {
-		return 1, t.others.choose(rate.All-rate.Urgent, MaxVisitRate/2, now)
+		return 1, t.others.choose(rate.All-rate.Urgent, MaxVisitRate-min(rate.Urgent, MaxVisitRate/2), now)
 	}
 	both := t.others.choose(rate.All, MaxVisitRate, now)
 	return both, both

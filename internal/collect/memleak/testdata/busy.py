@@ -5,11 +5,11 @@ kept_lists = []
 
 
 def often():
-    kept.append(bytes(1500))
+    kept.append(bytes(700))
 
 
 def seldom():
-    kept.append(bytes(1500))
+    kept.append(bytes(700))
 
 
 def large():
@@ -22,7 +22,7 @@ def small():
 
 
 def passing():
-    bytes(1500)
+    bytes(700)
 
 
 def run(rounds):
@@ -31,7 +31,7 @@ def run(rounds):
         often()
         seldom()
         small()
-        for _ in range(10):
+        for _ in range(4):
             passing()
         if i % 1000 == 0:
             large()
