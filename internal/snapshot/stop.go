@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // stopped looks at threads while ptrace(2) stops them all. All user stacks are then of the same
@@ -129,16 +131,21 @@ func stop(ctx context.Context, tids []int) (held, error) {
 }
 
 // maxStopping is how long a thread may take to stop. A thread that has just entered uninterruptible
-// sleep does not stop.
-const maxStopping = 100 * time.Millisecond
+// sleep does not stop. One that is runnable stops when it gets a CPU, which may take longer beside many
+// busy threads, up to maxRunnable.
+const (
+	maxStopping = 100 * time.Millisecond
+	maxRunnable = time.Second
+)
 
 // await waits until a thread has stopped. It returns the signal that stopped the thread before
 // ptrace could, or 0.
 func await(tid int) unix.Signal {
-	end := time.Now().Add(maxStopping)
-	// Check once more after the end, because this thread may have been off the CPU until then.
+	begin := time.Now()
 	for over := false; !over; time.Sleep(20 * time.Microsecond) {
-		over = time.Now().After(end)
+		// Check once more after the end, because this thread may have been off the CPU until then.
+		waited := time.Since(begin)
+		over = waited > maxRunnable || waited > maxStopping && !isRunnable(tid)
 		var status unix.WaitStatus
 		got, err := unix.Wait4(tid, &status, unix.WNOHANG|unix.WALL, nil)
 		switch {
@@ -149,6 +156,12 @@ func await(tid int) unix.Signal {
 		}
 	}
 	return 0
+}
+
+// isRunnable reports whether a thread runs or waits for a CPU.
+func isRunnable(tid int) bool {
+	stat, err := process.Host{}.Stat(strconv.Itoa(tid))
+	return err == nil && stat.State == 'R'
 }
 
 // release lets the threads continue. A thread that did not stop stays in h: see onThread.
