@@ -10,7 +10,7 @@ import (
 // The names of functions are in the recording. Whoever reads it needs none of the recorded files.
 func TestLiveARecordingNamesAProgramThatIsGone(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("root: the kernel's functions are recorded, too")
+		t.Skip("needs root, to record the kernel's functions too")
 	}
 	built, err := os.ReadFile(knownStacks(t))
 	if err != nil {

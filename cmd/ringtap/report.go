@@ -11,10 +11,10 @@ import (
 
 const reportUsage = `report [options] [FILE]
 
-Show where the samples of a recording are: a perf.data file of ringtap record or perf record, its
-output through a pipe, or the directory of perf record --threads. FILE may also be a profile: folded stacks,
-pprof, the text of perf script, or ringtap's own JSON. Without FILE, read perf.data in the
-current directory; - is standard input.
+Show where the samples of a recording are: a perf.data file of ringtap record or perf record,
+its output through a pipe, or the directory of perf record --threads. FILE may also be a
+profile: folded stacks, pprof, the text of perf script, or ringtap's own JSON. Without FILE,
+read perf.data in the current directory; - is standard input.
 
   ringtap report                               perf.data, as ringtap on-cpu would show it
   ringtap report --out cpu.html perf.data      a flame graph

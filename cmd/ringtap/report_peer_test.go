@@ -59,22 +59,7 @@ func TestPeerAReportHasTheStacksAndCountsOfPerf(t *testing.T) {
 // perf record -p reads the parent from /proc. Its children have their mappings and their name by
 // their forks alone.
 func TestPeerChildrenOfARecordedProcessHaveItsNameAndCode(t *testing.T) {
-	perfrecord.Need(t)
-	parent := exec.Command(knownStacks(t), "start children")
-	input, err := parent.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	testlimit.Limit(t, parent)
-	mode := perfrecord.Mode{Args: "-e cpu-clock -F 999 -g -p " + strconv.Itoa(parent.Process.Pid)}
-	path := perfrecord.Record(t, mode, "sleep", "1")
-	input.Close()
-	if err := parent.Wait(); err != nil {
-		t.Error(err)
-	}
+	path := recordedChildren(t, "-e cpu-clock -F 999 -g")
 	got := stacksOfReport(t, path, "cpu-clock")
 	var known uint64
 	for stack, sum := range got {
@@ -88,6 +73,27 @@ func TestPeerChildrenOfARecordedProcessHaveItsNameAndCode(t *testing.T) {
 	if diff := cmp.Diff(stacksOfScript(t, perfrecord.Run(t, "script", "--no-inline", "-F", "comm,event,period,ip,sym", "-i", path), "cpu-clock"), got); diff != "" {
 		t.Errorf("(-perf +ringtap):\n%.4000s", diff)
 	}
+}
+
+// recordedChildren returns perf's recording of a process that starts children, by its PID.
+func recordedChildren(t *testing.T, args string) (path string) {
+	t.Helper()
+	perfrecord.Need(t)
+	parent := exec.Command(knownStacks(t), "start children")
+	input, err := parent.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testlimit.Limit(t, parent)
+	path = perfrecord.Record(t, perfrecord.Mode{Args: args + " -p " + strconv.Itoa(parent.Process.Pid)}, "sleep", "1")
+	input.Close()
+	if err := parent.Wait(); err != nil {
+		t.Error(err)
+	}
+	return path
 }
 
 // eventsOf returns the events of a recording that have samples.

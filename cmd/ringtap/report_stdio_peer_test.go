@@ -1,10 +1,8 @@
 package main
 
 import (
-	"os/exec"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -12,7 +10,6 @@ import (
 
 	"github.com/ringtap/ringtap/internal/testkit/compiled"
 	"github.com/ringtap/ringtap/internal/testkit/perfrecord"
-	"github.com/ringtap/ringtap/internal/testkit/testlimit"
 )
 
 // perfsTable returns what perf report --stdio prints of a recording.
@@ -60,6 +57,20 @@ func alikeLines(table string) (lines []string) {
 	return lines
 }
 
+// checkRows compares the rows of both tables, without callchains, and returns perf's. perfs are options of
+// perf report alone.
+func checkRows(t *testing.T, path string, options []string, perfs ...string) []string {
+	t.Helper()
+	args := append(slices.Clip(options), "-g", "none")
+	want, got := alikeLines(perfsTable(t, path, append(slices.Clip(args), perfs...)...)), alikeLines(ringtapsTable(t, path, args...))
+	slices.Sort(want) // entries of equal shares may have another order
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%q (-perf +ringtap):\n%.4000s", options, diff)
+	}
+	return want
+}
+
 func TestPeerTheTableOfPerfReportHasItsRows(t *testing.T) {
 	program := knownStacks(t)
 	keys := []string{"comm,dso,sym", "sym", "dso", "comm", "pid", "cpu,comm", "dso,sym,cpu", "pid,dso"}
@@ -81,13 +92,7 @@ func TestPeerTheTableOfPerfReportHasItsRows(t *testing.T) {
 		t.Run(mode.Name, func(t *testing.T) {
 			path := perfrecord.Record(t, mode.Mode, program)
 			for _, sort := range keys {
-				args := []string{"--no-children", "-g", "none", "--sort", sort}
-				want, got := alikeLines(perfsTable(t, path, append(args, mode.perf...)...)), alikeLines(ringtapsTable(t, path, args...))
-				slices.Sort(want) // entries of equal shares may have another order
-				slices.Sort(got)
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("--sort %s (-perf +ringtap):\n%.4000s", sort, diff)
-				}
+				want := checkRows(t, path, []string{"--no-children", "--sort", sort}, mode.perf...)
 				if !slices.ContainsFunc(want, func(line string) bool { return strings.Contains(line, "known_") }) && sort == "comm" {
 					t.Errorf("--sort %s: perf has no known program: %q", sort, want)
 				}
@@ -165,13 +170,7 @@ func TestPeerThreadsHaveTheirOwnNamesInTheTable(t *testing.T) {
 		"-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-pthread", "-o", "known_names", "named_threads.c")
 	path := perfrecord.Record(t, perfrecord.Mode{Args: "-e cpu-clock:u -F 1999 -g"}, program)
 	for _, options := range []string{"--sort comm", "--sort pid", "--sort comm,dso,sym", "--sort pid,sym --no-children"} {
-		args := append(strings.Fields(options), "-g", "none")
-		want, got := alikeLines(perfsTable(t, path, args...)), alikeLines(ringtapsTable(t, path, args...))
-		slices.Sort(want) // entries of equal shares may have another order
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-perf +ringtap):\n%.4000s", options, diff)
-		}
+		want := checkRows(t, path, strings.Fields(options))
 		for _, name := range []string{"known_renamed", "known_a", "known_b"} {
 			if !strings.Contains(strings.Join(want, "\n"), name) {
 				t.Errorf("%s: perf has no %s: %q", options, name, want)
@@ -182,28 +181,8 @@ func TestPeerThreadsHaveTheirOwnNamesInTheTable(t *testing.T) {
 
 // perf record -p reads the parent from /proc. Its children have its name by their forks alone.
 func TestPeerChildrenOfARecordedProcessAreInTheTable(t *testing.T) {
-	perfrecord.Need(t)
-	parent := exec.Command(knownStacks(t), "start children")
-	input, err := parent.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	testlimit.Limit(t, parent)
-	path := perfrecord.Record(t, perfrecord.Mode{Args: "-e cpu-clock:u -F 999 -g -p " + strconv.Itoa(parent.Process.Pid)}, "sleep", "1")
-	input.Close()
-	if err := parent.Wait(); err != nil {
-		t.Error(err)
-	}
+	path := recordedChildren(t, "-e cpu-clock:u -F 999 -g")
 	for _, options := range []string{"--no-children --sort comm,dso,sym", "--sort pid,sym"} {
-		args := append(strings.Fields(options), "-g", "none")
-		want, got := alikeLines(perfsTable(t, path, args...)), alikeLines(ringtapsTable(t, path, args...))
-		slices.Sort(want) // entries of equal shares may have another order
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-perf +ringtap):\n%.4000s", options, diff)
-		}
+		checkRows(t, path, strings.Fields(options))
 	}
 }

@@ -1,16 +1,14 @@
 package record
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
+	"github.com/ringtap/ringtap/internal/host/proc"
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/symbols"
 )
 
 // writeKernel writes where the kernel and its modules are. A kernel that hides its addresses
@@ -32,11 +30,9 @@ func writeKernel(host process.Host, write func(perfevent.Record) error) error {
 	if err != nil {
 		return nil // a kernel without modules has no such file
 	}
-	for line := range bytes.Lines(modules) {
-		if name, address, size, ok := module(string(line)); ok {
-			if err := write(perfdata.KernelMmap("["+name+"]", address, size, 0)); err != nil {
-				return err
-			}
+	for _, m := range proc.ParseModules(modules) {
+		if err := write(perfdata.KernelMmap("["+m.Name+"]", m.Address, m.Size, 0)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -45,40 +41,25 @@ func writeKernel(host process.Host, write func(perfevent.Record) error) error {
 // kernelText returns where the kernel's code begins and ends, from the text of /proc/kallsyms. Both are
 // 0 if the kernel hides them.
 func kernelText(kallsyms io.Reader) (begin, end uint64, err error) {
-	lines := bufio.NewScanner(kallsyms)
-	for lines.Scan() && (begin == 0 || end == 0) {
-		address, rest, _ := bytes.Cut(lines.Bytes(), []byte(" "))
-		_, name, _ := bytes.Cut(rest, []byte(" "))
-		switch string(name) {
+	err = symbols.EachKernelSymbol(kallsyms, func(s *symbols.KernelSymbol) error {
+		switch string(s.Name) {
 		case "_text":
-			begin, _ = strconv.ParseUint(string(address), 16, 64) // the kernel's own number
+			begin = s.Address
 		case "_etext":
-			end, _ = strconv.ParseUint(string(address), 16, 64)
+			end = s.Address
 		}
-	}
-	if err := lines.Err(); err != nil {
+		if begin != 0 && end != 0 {
+			return io.EOF
+		}
+		return nil
+	})
+	if err != nil {
 		return 0, 0, fmt.Errorf("read the kernel's symbols: %w", err)
 	}
 	if end <= begin {
 		return 0, 0, nil
 	}
 	return begin, end, nil
-}
-
-// module parses a line of /proc/modules:
-//
-//	ext4 1060864 1 - Live 0xffffffffc0512000
-func module(line string) (name string, address, size uint64, ok bool) {
-	f := strings.Fields(line)
-	if len(f) < 6 {
-		return "", 0, 0, false
-	}
-	size, err := strconv.ParseUint(f[1], 10, 64)
-	if err != nil {
-		return "", 0, 0, false
-	}
-	address, err = strconv.ParseUint(f[5], 0, 64)
-	return f[0], address, size, err == nil && address != 0
 }
 
 // writeProcesses writes the processes that run: their threads' names and their mappings, with data also

@@ -124,24 +124,24 @@ func stop(ctx context.Context, tids []int) (held, error) {
 			return h, ctx.Err()
 		}
 	}
+	begin := time.Now()
 	for tid := range h {
-		h[tid] = await(tid)
+		h[tid] = await(tid, begin)
 	}
 	return h, nil
 }
 
-// maxStopping is how long a thread may take to stop. A thread that has just entered uninterruptible
-// sleep does not stop. One that is runnable stops when it gets a CPU, which may take longer beside many
-// busy threads, up to maxRunnable.
+// maxStopping is how long all threads may take to stop, maxRunnable how long those may that are
+// runnable: they stop when they get a CPU, which takes long beside many busy threads. A thread that has
+// just entered uninterruptible sleep does not stop. Meanwhile the others stand still.
 const (
 	maxStopping = 100 * time.Millisecond
 	maxRunnable = time.Second
 )
 
-// await waits until a thread has stopped. It returns the signal that stopped the thread before
-// ptrace could, or 0.
-func await(tid int) unix.Signal {
-	begin := time.Now()
+// await waits until a thread has stopped that was told so at begin. It returns the signal that stopped
+// the thread before ptrace could, or 0.
+func await(tid int, begin time.Time) unix.Signal {
 	for over := false; !over; time.Sleep(20 * time.Microsecond) {
 		// Check once more after the end, because this thread may have been off the CPU until then.
 		waited := time.Since(begin)

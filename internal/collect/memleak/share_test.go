@@ -183,7 +183,7 @@ func TestEstimatesVaryAsTheStandardErrorSays(t *testing.T) {
 	}
 	t.Logf("standard error %.0f, claimed %.0f", math.Sqrt(variance), math.Sqrt(claimed))
 	if ratio := variance / claimed; ratio < 0.7 || ratio > 1.4 {
-		t.Errorf("the variance is %.2f of what it is said to be", ratio)
+		t.Errorf("the estimates vary %.2f times as much as StandardError says", ratio)
 	}
 }
 

@@ -76,7 +76,7 @@ func (t *table) column(k Key) column {
 	return c
 }
 
-// cpu returns the number of a CPU with three digits, of which a sign is none.
+// cpu returns the number of a CPU, in at least three digits after its sign.
 func cpu(n int) string {
 	if n < 0 {
 		return fmt.Sprintf("-%03d", -n)

@@ -26,19 +26,12 @@ type branch struct {
 	rest          []suffix // of the callchains that go on
 }
 
-// restPeriod returns the period of the callchains that go on.
-func (b *branch) restPeriod() (sum uint64) {
+// restSum returns the sums of periods and counts of the callchains that go on.
+func (b *branch) restSum() (period, count uint64) {
 	for i := range b.rest {
-		sum += b.rest[i].period
+		period, count = period+b.rest[i].period, count+b.rest[i].count
 	}
-	return sum
-}
-
-func (b *branch) restCount() (sum uint64) {
-	for i := range b.rest {
-		sum += b.rest[i].count
-	}
-	return sum
+	return period, count
 }
 
 // margin comes before each line of a tree.
@@ -84,7 +77,8 @@ func (g *graph) write(chains []suffix, period uint64) {
 // level writes the branches of a node, and theirs. total is 100 %. lines says which of the vertical
 // lines on the left go on; the last one is that of this level.
 func (g *graph) level(parent *branch, shown []branch, total uint64, indent string, lines []bool) {
-	left, leftCount := total, parent.restCount()
+	_, leftCount := parent.restSum()
+	left := total
 	below := slices.Clone(lines)
 	for i := range shown {
 		b := &shown[i]
@@ -103,7 +97,7 @@ func (g *graph) level(parent *branch, shown []branch, total uint64, indent strin
 		}
 		next := total
 		if g.opts.Fractal {
-			next = b.restPeriod()
+			next, _ = b.restSum()
 		}
 		g.level(b, g.branches(b), next, indent, append(slices.Clone(below), true))
 	}
@@ -154,7 +148,8 @@ func (g *graph) writeFunction(f int) {
 func (g *graph) branches(of *branch) []branch {
 	least := uint64(float64(g.total) * (g.opts.MinPercent / 100))
 	if g.opts.Fractal {
-		least = uint64(math.Ceil(float64(of.restPeriod()) * (g.opts.MinPercent / 100)))
+		period, _ := of.restSum()
+		least = uint64(math.Ceil(float64(period) * (g.opts.MinPercent / 100)))
 	}
 	index := make(map[int]int)
 	var all []branch

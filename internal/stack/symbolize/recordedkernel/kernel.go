@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/host/proc"
@@ -88,7 +87,7 @@ func (k *Kernel) running(buildid.Files) (io.ReadCloser, error) {
 		return nil, err
 	}
 	modules, _ := proc.Live.ReadFile("modules") // a kernel may lack modules; then there are none to keep
-	return k.shift(f.Name(), f, k.loaded(string(modules)))
+	return k.shift(f.Name(), f, k.loaded(proc.ParseModules(modules)))
 }
 
 // cached opens the text that perf record has stored.
@@ -140,20 +139,12 @@ func images(symfs string) (paths []string) {
 	return paths
 }
 
-// loaded returns the names of the modules that are loaded at their recorded addresses. modules is the
-// text of /proc/modules. Its fields are name, size, references, users, state and address; a hidden
-// address is 0.
-func (k *Kernel) loaded(modules string) map[string]bool {
+// loaded returns the names of the modules that are loaded at their recorded addresses.
+func (k *Kernel) loaded(modules []proc.Module) map[string]bool {
 	same := make(map[string]bool)
-	for line := range strings.Lines(modules) {
-		fields := strings.Fields(line)
-		if len(fields) < 6 {
-			continue
-		}
-		recorded, ok := k.Modules[fields[0]]
-		now, err := strconv.ParseUint(strings.TrimPrefix(fields[5], "0x"), 16, 64)
-		if ok && err == nil && now == recorded && now != 0 {
-			same[fields[0]] = true
+	for _, m := range modules {
+		if recorded, ok := k.Modules[m.Name]; ok && recorded == m.Address {
+			same[m.Name] = true
 		}
 	}
 	return same

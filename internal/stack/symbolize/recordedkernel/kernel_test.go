@@ -126,7 +126,7 @@ xfs 1 0 - Live 0xffffffffc0700000
 		{0xffffffff81000000, "", false},
 	} {
 		k.Address = test.address
-		text, err := k.shift("", io.NopCloser(strings.NewReader(fixture)), k.loaded(test.modules))
+		text, err := k.shift("", io.NopCloser(strings.NewReader(fixture)), k.loaded(proc.ParseModules([]byte(test.modules))))
 		if err != nil {
 			t.Fatal(err)
 		}
