@@ -14,7 +14,7 @@ import (
 // costs much more.
 //
 // Urgent samplings go first: each of their hits wakes the helper while they need at most half
-// of that rate. The other samplings get what they leave. If there are more urgent hits, all samplings are treated the
+// of that rate. The other samplings get the rest. If there are more urgent hits, all samplings are treated the
 // same: the kernel counts the samples of a ring together (wakeup_events). So an event that seldom wakes the helper
 // would hardly ever do so next to one that often does.
 type WakeupThrottle struct {
@@ -130,7 +130,7 @@ func (t *WakeupThrottle) choose(rate Hits, now uint64) (urgent, others uint32) {
 		return 1, t.others.choose(rate.All, MaxVisitRate, now)
 	}
 	if t.urgent.choose(rate.Urgent, MaxVisitRate/2, now) == 1 {
-		return 1, t.others.choose(rate.All-rate.Urgent, MaxVisitRate-min(rate.Urgent, MaxVisitRate/2), now)
+		return 1, t.others.choose(rate.All-rate.Urgent, MaxVisitRate/2, now)
 	}
 	both := t.others.choose(rate.All, MaxVisitRate, now)
 	return both, both

@@ -49,10 +49,10 @@ func TestUrgentHitsWakeWhileTheyAreFew(t *testing.T) {
 		urgent, others uint32
 	}{
 		{"few of both", second, Hits{All: 1000, Urgent: 500}, 1, 1},
-		{"many others", 2 * second, Hits{All: 50_000, Urgent: 500}, 1, 79},
-		{"many of both", 3 * second, Hits{All: 50_000, Urgent: 5000}, 79, 79},
-		{"urgent ones are few for a moment", 4 * second, Hits{All: 50_000, Urgent: 50}, 79, 79},
-		{"and for a while", 7 * second, Hits{All: 50_000, Urgent: 50}, 1, 79},
+		{"many others", 2 * second, Hits{All: 50_000, Urgent: 500}, 1, 163},
+		{"many of both", 3 * second, Hits{All: 50_000, Urgent: 5000}, 163, 163},
+		{"urgent ones are few for a moment", 4 * second, Hits{All: 50_000, Urgent: 50}, 163, 163},
+		{"and for a while", 7 * second, Hits{All: 50_000, Urgent: 50}, 1, 163},
 		{"few of both again", 30 * second, Hits{All: 500, Urgent: 50}, 1, 1},
 	} {
 		urgent, others := p.choose(test.hits, test.at)
