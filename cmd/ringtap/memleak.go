@@ -39,8 +39,8 @@ Functions of Python 3.6 to 3.15, PHP, Ruby and Perl have their names, as in on-c
 reads the calls of 1,250 allocations a second at most, of 64 KiB and more first. An allocation
 that is read stands for others with the same native callers and nearly the same size: their
 memory is shared out among the functions that were read. So the sum of those is exact, and each
-function's part is an estimate. A note says how much of the memory was read, and by how much a
-function's part may be wrong.
+function's part is an estimate. A note says how much of the memory was read, and how far off
+an estimate may be.
 
 Python keeps objects of up to 512 bytes in arenas of 256 KiB or 1 MiB. memleak shows an arena at
 the function that was running when Python needed another one. Start the program with

@@ -243,6 +243,6 @@ func (r *Reading) say(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	if r.Shared > 0 {
-		fmt.Fprintf(w, "memleak: with 95%% confidence, a function is off by less than %.1f%% of bytes\n", 100*2*r.StandardError()/all)
+		fmt.Fprintf(w, "memleak: an estimate is off by less than %.1f%% of bytes (95%% confidence)\n", 100*2*r.StandardError()/all)
 	}
 }

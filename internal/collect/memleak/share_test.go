@@ -142,7 +142,7 @@ func TestTheNoteOfReadingsFitsALine(t *testing.T) {
 	var b strings.Builder
 	(&Reading{Read: 503, Shared: 484, None: 13, squares: 484}).say(&b)
 	const want = "memleak: interpreted functions: 50.3% of bytes read, 48.4% estimated, 1.3% none\n" +
-		"memleak: with 95% confidence, a function is off by less than 2.2% of bytes\n"
+		"memleak: an estimate is off by less than 2.2% of bytes (95% confidence)\n"
 	if b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
@@ -169,7 +169,7 @@ func TestEstimatesVaryAsTheStandardErrorSays(t *testing.T) {
 			h.add(rows, by, uint64(i+1)<<12, size, 0)
 		}
 		var reading Reading
-		var first uint64
+		var first uint64 // bytes of the first function
 		for _, s := range reading.share(h.sites) {
 			if s.used > 0 && s.row == functions[0] {
 				first += s.bytes
