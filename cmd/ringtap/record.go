@@ -33,6 +33,9 @@ Stacks are unwound while ringtap records, as on-cpu --unwind does, and the file 
 it is small, and its reader needs no copy of the programs to know who called whom. --no-unwind
 writes the registers and copies of the stack instead, as perf record --call-graph dwarf does.
 
+Functions of Python, Node.js, Java, PHP, Ruby and Perl are in the stacks, read from the memory of
+the programs. perf shows them as objects: [unknown] (/app/handler.py:handle).
+
 At the end, ringtap writes the names of the functions into the file, so that its reader needs none
 of the recorded files. A pipe has no names; they are then looked up as ringtap report --help says.
 A recording that is killed is intact but for its last second and the names.
@@ -107,7 +110,11 @@ func sizeText(bytes int64) string {
 
 // say prints what was recorded, and what is missing in it.
 func (r *recordFlags) say(out *console, result *record.Result) {
-	for _, note := range result.Notes {
+	notes := result.Notes
+	if r.verbose {
+		notes = append(notes, result.Details...)
+	}
+	for _, note := range notes {
 		out.note(note)
 	}
 	var counts []string

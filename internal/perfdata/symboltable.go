@@ -14,6 +14,7 @@ type SymbolTable struct {
 	// one of its modules, or "/tmp/perf-PID.map" for the generated code of a process.
 	Path    string
 	Kind    SymbolKind
+	Runtime string // with RuntimeSymbols: "Python 3.11"; "" for a word of the recorder's
 	Symbols []Symbol
 }
 
@@ -22,9 +23,13 @@ type SymbolKind uint32
 
 // The kinds of symbol tables that ringtap writes.
 const (
-	KernelSymbols    SymbolKind = 0
-	ModuleSymbols    SymbolKind = 1
-	FileSymbols      SymbolKind = 2
+	KernelSymbols SymbolKind = 0
+	ModuleSymbols SymbolKind = 1
+	FileSymbols   SymbolKind = 2
+	// RuntimeSymbols are one function of a runtime such as Python or Java, or a word of the recorder's such
+	// as "[stack switch]". The records map it by itself, where no program has memory. Path is FILE:FUNCTION,
+	// RUNTIME:FUNCTION or the word. Addresses are source lines; Symbols has one symbol.
+	RuntimeSymbols   SymbolKind = 3
 	GeneratedSymbols SymbolKind = 4
 )
 
@@ -46,7 +51,8 @@ const (
 	tagKind       = 2<<3 | wireVarint
 	tagSymbol     = 4<<3 | wireBytes
 	tagElf        = 6<<3 | wireBytes
-	tagAddress    = 1<<3 | wireVarint // of a symbol
+	tagRuntime    = 100<<3 | wireBytes // ringtap's own
+	tagAddress    = 1<<3 | wireVarint  // of a symbol
 	tagSize       = 2<<3 | wireVarint
 	tagName       = 3<<3 | wireBytes
 	tagFileOffset = 1<<3 | wireVarint // of ElfFile: the offset of the least address
@@ -74,6 +80,9 @@ func symbolTables(tables []SymbolTable) []byte {
 			symbol = appendNumber(symbol, tagSize, uint64(s.Size))
 			symbol = appendBytes(symbol, tagName, validText(s.Name))
 			b = appendBytes(b, tagSymbol, symbol)
+		}
+		if t.Runtime != "" {
+			b = appendBytes(b, tagRuntime, []byte(t.Runtime))
 		}
 		if t.Kind == FileSymbols {
 			b = appendBytes(b, tagElf, appendNumber(nil, tagFileOffset, 0))
@@ -121,6 +130,8 @@ func (f *File) addSymbolTables(b []byte) error {
 				t.Path = string(text)
 			case tagKind:
 				t.Kind = SymbolKind(number)
+			case tagRuntime:
+				t.Runtime = string(text)
 			case tagSymbol:
 				if len(text) < leastSymbol {
 					return nil

@@ -175,8 +175,11 @@ func (w *Writer) Round() error {
 	return w.add(appendRecord(nil, recordFinishedRound))
 }
 
+// Fits reports whether records of so many bytes can be added without writing to the output.
+func (w *Writer) Fits(bytes int) bool { return len(w.pending)+bytes <= bufferBytes }
+
 func (w *Writer) add(record []byte) error {
-	if len(w.pending)+len(record) > bufferBytes {
+	if !w.Fits(len(record)) {
 		if err := w.Flush(); err != nil {
 			return err
 		}

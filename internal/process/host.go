@@ -41,6 +41,17 @@ type Recording struct {
 	// Symbol returns the function that the recording itself has for an offset in a file, or for an
 	// address of a process's generated code: see GeneratedCode. start is the function's.
 	Symbol func(path string, offset uint64) (name string, start, size uint64, ok bool)
+	// Function returns the function that was mapped with the given path, if it was one and no file: the
+	// recorder maps what is not code by itself. Offsets in the mapping are source lines. It may be nil.
+	Function func(path string) (RecordedFunction, bool)
+}
+
+// RecordedFunction is a function of a runtime such as Python or Java in a recording; or a word of the
+// recorder's, such as "[stack switch]".
+type RecordedFunction struct {
+	Runtime string // "Python 3.11"; "" for a word
+	File    string // source file, "" if unknown
+	Name    string
 }
 
 // GeneratedCode returns the name under which recordings have a process's generated code, which is that of

@@ -19,9 +19,10 @@ const (
 	VSyscall             // x86-64's page of emulated system calls; offsets are addresses
 	Anon                 // memory without an ELF file: generated code; offsets are addresses in its process
 	Special              // other memory named by the kernel, "[uprobes]", "[stack]"; offsets are addresses
+	Function             // a function that a recording has mapped: see Recording.Function; offsets are source lines
 )
 
-var kindNames = [...]string{"kernel", "file", "vdso", "vsyscall", "anon", "special"}
+var kindNames = [...]string{"kernel", "file", "vdso", "vsyscall", "anon", "special", "function"}
 
 // String returns the kind in lower case.
 func (k Kind) String() string {
@@ -118,4 +119,4 @@ func (o *Object) drop() {
 }
 
 // byAddress reports whether the offsets of the object's frames are addresses.
-func (o *Object) byAddress() bool { return o.Kind != File && o.Kind != VDSO }
+func (o *Object) byAddress() bool { return o.Kind != File && o.Kind != VDSO && o.Kind != Function }

@@ -45,6 +45,8 @@ func (t *Table) mapped(p *Process, s *seenMapping) mapping {
 func (t *Table) object(p *Process, s *seenMapping) *Object {
 	name := string(s.path)
 	switch {
+	case t.isFunction(name):
+		return t.special(Function, name)
 	case name == "" || isAnonymous(name):
 		return t.anonymous(p)
 	case name == "[vdso]" && s.start >= 1<<32:
@@ -69,6 +71,15 @@ func (t *Table) object(p *Process, s *seenMapping) *Object {
 	return o
 }
 
+// isFunction reports whether a recording has mapped a function by that name.
+func (t *Table) isFunction(name string) bool {
+	if t.fs.Recording == nil || t.fs.Recording.Function == nil {
+		return false
+	}
+	_, ok := t.fs.Recording.Function(name)
+	return ok
+}
+
 // isAnonymous reports whether a mapping's name, from maps or an MMAP2 record, means memory
 // without a file.
 func isAnonymous(name string) bool {
@@ -88,7 +99,7 @@ func (t *Table) anonymous(p *Process) *Object {
 	return p.anon
 }
 
-// special returns the object of memory named by the kernel. All processes share it.
+// special returns the object of memory that is known by its name. All processes share it.
 func (t *Table) special(kind Kind, name string) *Object {
 	k := key{name: name}
 	if o := t.byKey[k]; o != nil {

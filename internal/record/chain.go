@@ -16,30 +16,21 @@ const (
 // addresses finds the addresses of a process's frames. A frame is a place in a file; a callchain has
 // addresses.
 type addresses struct {
-	objects  map[callchain.ObjectID]*process.Object // of the process table
-	index    int                                    // of the process that mapped is about
-	version  uint64
-	mappings map[callchain.ObjectID]process.Mapped // of the process, by object: the one used last
+	objects map[callchain.ObjectID]*process.Object // of the process table
+	recent  [1 << recentBits]recentMapping
 }
 
-// appendTo appends the addresses of a process's frames, leaf first. For a caller it is the address to
-// which the call returns, as the kernel's own walk has it.
-func (a *addresses) appendTo(chain []uint64, p *process.Process, frames []callchain.Frame) []uint64 {
-	if a.mappings == nil || a.index != p.Index || a.version != p.Version() {
-		a.index, a.version, a.mappings = p.Index, p.Version(), make(map[callchain.ObjectID]process.Mapped)
-	}
-	for _, f := range frames {
-		if address, ok := a.of(p, f); ok {
-			if f.Return {
-				address++
-			}
-			chain = append(chain, address)
-		}
-	}
-	return chain
+// recentMapping is where the code of an object's last frame was in a process.
+type recentMapping struct {
+	version uint64 // of the process's mappings, which no other process has; 0: none
+	mapped  process.Mapped
 }
 
-// of returns the address of a frame's Offset.
+// recentBits is the logarithm of the number of mappings that are remembered.
+const recentBits = 8
+
+// of returns the address of a frame's Offset. It returns false for a frame that is not code, and for one
+// in memory that no mapping explains.
 func (a *addresses) of(p *process.Process, f callchain.Frame) (uint64, bool) {
 	switch o := a.objects[f.Object]; {
 	case o == nil:
@@ -47,14 +38,16 @@ func (a *addresses) of(p *process.Process, f callchain.Frame) (uint64, bool) {
 	case o.Kind != process.File && o.Kind != process.VDSO:
 		return f.Offset, true
 	}
-	m, ok := a.mappings[f.Object]
-	if !ok || !covers(&m, f.Offset) {
-		if m, ok = mappingOf(p, f); !ok {
+	version := p.Version()
+	r := &a.recent[(version^uint64(f.Object)<<32)*0x9e3779b97f4a7c15>>(64-recentBits)]
+	if m := &r.mapped; r.version != version || m.Object.ID != f.Object || !covers(m, f.Offset) {
+		found, ok := mappingOf(p, f)
+		if !ok {
 			return 0, false
 		}
-		a.mappings[f.Object] = m
+		r.version, r.mapped = version, found
 	}
-	return f.Offset - m.Offset + m.Start, true
+	return f.Offset - r.mapped.Offset + r.mapped.Start, true
 }
 
 // covers reports whether an offset in the object is within a mapping of it.

@@ -10,7 +10,8 @@
 // the code that live reports use. The file has the callchain in their place, with the addresses that
 // the kernel's own walk would have found if all code kept frame pointers. It is a tenth or less of
 // the size of the copies, and its reader needs neither the programs nor their unwind tables to know
-// who called whom.
+// who called whom. Functions of Python, Java and other runtimes get addresses of their own: see
+// perfdata.RuntimeSymbols.
 //
 //	events, err := record.ParseEvents("cpu-clock", fs)
 //	result, err := record.Run(ctx, record.Options{Target: perfevent.System(), Events: events,

@@ -1,45 +1,79 @@
 package record
 
 import (
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/object/buildid"
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/process"
 )
 
-// files collects the build ids of all files in which samples or their callers may lie. They are read
-// while the processes run: a compiler's temporary program is gone a moment later.
+// files collects the build ids of the files in which samples and their callers are. They are read while
+// the processes run: a compiler's temporary program is gone a moment later.
 type files struct {
-	seen    map[*process.Object]bool
-	known   map[string]bool // paths with their build ids
+	objects map[callchain.ObjectID]*process.Object // of the process table
+	seen    []bool                                 // by ID of an object
+	looked  map[*process.Object]bool               // by mapped
+	known   map[string]bool                        // paths with their build ids
 	ids     []perfdata.BuildID
-	index   int // of the process that was looked at last
-	version uint64
+	version uint64 // of the mappings of the process that was looked at last
 }
 
-func newFiles() files {
-	f := files{seen: make(map[*process.Object]bool), known: make(map[string]bool), index: -1}
+func newFiles(objects map[callchain.ObjectID]*process.Object) files {
+	f := files{objects: objects, looked: make(map[*process.Object]bool), known: make(map[string]bool)}
 	if id, err := buildid.Kernel(); err == nil {
 		f.ids = append(f.ids, perfdata.BuildID{PID: -1, Kernel: true, ID: id, Filename: "[kernel.kallsyms]"})
 	}
 	return f
 }
 
-// mapped adds the files that a process has mapped now.
+// haveAll reports whether the files of all frames are known.
+func (f *files) haveAll(frames []callchain.Frame) bool {
+	for i := range frames {
+		if id := frames[i].Object; id < callchain.Marks && (int(id) >= len(f.seen) || !f.seen[id]) {
+			return false
+		}
+	}
+	return true
+}
+
+// addAll adds the files of frames.
+func (f *files) addAll(frames []callchain.Frame) {
+	for i := range frames {
+		f.add(frames[i].Object)
+	}
+}
+
+// mapped adds the files that a process has mapped now. It is for samples whose callers are not known.
 func (f *files) mapped(p *process.Process) {
-	if f.index == p.Index && f.version == p.Version() {
+	if f.version == p.Version() {
 		return
 	}
-	f.index, f.version = p.Index, p.Version()
+	f.version = p.Version()
 	p.Mapped(func(m process.Mapped) bool {
-		if !f.seen[m.Object] {
-			f.seen[m.Object] = true
-			f.add(m.Object)
+		if !f.looked[m.Object] { // it may have no ID yet
+			f.looked[m.Object] = true
+			f.read(m.Object)
 		}
 		return true
 	})
 }
 
-func (f *files) add(o *process.Object) {
+// add adds the file of an object.
+func (f *files) add(id callchain.ObjectID) {
+	if id >= callchain.Marks {
+		return // no code
+	}
+	if n := int(id) + 1 - len(f.seen); n > 0 {
+		f.seen = append(f.seen, make([]bool, n)...)
+	}
+	if o := f.objects[id]; !f.seen[id] && o != nil {
+		f.seen[id] = true
+		f.read(o)
+	}
+}
+
+// read reads the build id of an object's file.
+func (f *files) read(o *process.Object) {
 	if o.Kind != process.File && o.Kind != process.VDSO {
 		return
 	}

@@ -56,7 +56,12 @@ type Result struct {
 	Bytes   int64  // of records in the file
 	Full    bool   // Options.MaxBytes ended it
 	Notes   []string
+	Details []string // how the functions of interpreters were read
 }
+
+// maxDelay is how long records may wait in the rings if interpreted code may be read: the sooner ringtap
+// learns of an interpreter, the fewer samples lack its functions.
+const maxDelay = 20 * time.Millisecond
 
 // spoolBytes is how many bytes of records may wait while ringtap unwinds and writes.
 const spoolBytes = 64 << 20
@@ -72,6 +77,9 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	if opts.NoUnwind {
 		rings.SideBand = perfevent.SideBandData
 	}
+	if opts.visits() > 0 {
+		rings.SharedRings, rings.MaxDelay = true, maxDelay
+	}
 	live, err := engine.Open(opts.Target, samplings, rings)
 	if errors.Is(err, perfevent.ErrKernelExcluded) {
 		result.Notes = append(result.Notes, "only user code is recorded: this user may not record the kernel (kernel.perf_event_paranoid)")
@@ -84,7 +92,11 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 		return nil, err
 	}
 	defer live.Close()
-	e, err := engine.Start(ctx, live, engine.Options{Unwind: !opts.NoUnwind && opts.Stacks.User, Duration: opts.Duration, Spool: spoolBytes, Logger: opts.Logger})
+	starting := engine.Options{Unwind: !opts.NoUnwind && opts.Stacks.User, Duration: opts.Duration, Spool: spoolBytes, Logger: opts.Logger}
+	if n := opts.visits(); n > 0 {
+		starting.Calls = &engine.Calls{Frequency: n}
+	}
+	e, err := engine.Start(ctx, live, starting)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +106,9 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 		return nil, err
 	}
 	s.full = func() { result.Full = true; e.End() }
+	if s.store != nil {
+		e.Prepare(s.store.Prepare)
+	}
 	if err := e.Enable(); err != nil {
 		return nil, errors.Join(err, s.end())
 	}
@@ -103,8 +118,11 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 		}
 	}
 	err = e.Run(s)
+	if calls := e.Calls(); calls != nil {
+		result.Details = calls.Notes(s.calls)
+	}
 	if err == nil && s.names != nil {
-		s.last.Symbols = s.names.tables(e.Processes(), e.Late(), opts.Logger)
+		s.last.Symbols = append(s.names.tables(e.Processes(), e.Late(), opts.Logger), s.functions.tables...)
 		if note := s.names.note(); note != "" {
 			result.Notes = append(result.Notes, note)
 		}
@@ -124,16 +142,13 @@ func (o *Options) samplings() []perfevent.Sampling {
 		e := &o.Events[i]
 		s := perfevent.Sampling{Event: e.Event, Period: o.Period, Frequency: o.Frequency, ExcludeUser: e.ExcludeUser, ExcludeKernel: e.ExcludeKernel,
 			ExcludeIdle: e.Event == perfevent.CPUClock(), PreciseIP: e.Precise, Filter: e.Filter, Raw: e.IsTracepoint()}
-		if o.EachHit && e.IsTracepoint() {
+		if o.eachHit(e) {
 			s.Period, s.Frequency = 1, 0
 		}
 		s.ByCPU = s.Period != 1
-		stacks := o.Stacks
+		stacks := o.stacksOf(e)
 		if o.NoUnwind && stacks.Unwind == stack.Auto {
 			stacks.Unwind = stack.DWARF // perf would show the kernel's walk and its own, one after the other
-		}
-		if s.Period == 1 {
-			stacks = stacks.Copying(stack.RareCopy)
 		}
 		stacks.Prepare(&s)
 		if o.NoUnwind && stacks.Unwind == stack.FP {
@@ -144,6 +159,39 @@ func (o *Options) samplings() []perfevent.Sampling {
 	return all
 }
 
+// eachHit reports whether each hit of an event is a sample.
+func (o *Options) eachHit(e *Event) bool {
+	return o.EachHit && e.IsTracepoint() || o.Frequency == 0 && o.Period == 1
+}
+
+// settle is how long, in nanoseconds, a process must have had stacks deeper than their copies before
+// ringtap reads those stacks whole, which costs as much as all the rest. It is longer than a compiler
+// runs. The stacks that are cut short until then are joined with whole ones when the recording is read.
+const settle = 1e9
+
+// stacksOf returns the stacks of an event's samples.
+func (o *Options) stacksOf(e *Event) stack.Stacks {
+	stacks := o.Stacks
+	switch {
+	case o.eachHit(e):
+		return stacks.Copying(stack.RareCopy)
+	case o.Frequency > 0 && !o.NoUnwind:
+		stacks.Interpreted, stacks.Beyond, stacks.Settle = stacks.User, stacks.User, settle
+	}
+	return stacks
+}
+
+// visits returns at how many samples a second and CPU ringtap may have to read the calls of interpreted
+// code, and stacks beyond their copies; 0 if at none.
+func (o *Options) visits() uint64 {
+	for i := range o.Events {
+		if o.stacksOf(&o.Events[i]).Interpreted {
+			return o.Frequency
+		}
+	}
+	return 0
+}
+
 // begin starts the recording, and writes what there is before its first record.
 func (o *Options) begin(live *engine.Live, e *engine.Engine) (*sink, error) {
 	events := o.recorded(live.Events())
@@ -151,10 +199,16 @@ func (o *Options) begin(live *engine.Live, e *engine.Engine) (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sink{events: events, processes: e.Processes(), limit: o.MaxBytes, progress: o.Progress, files: newFiles()}
+	s := &sink{events: events, processes: e.Processes(), limit: o.MaxBytes, progress: o.Progress, files: newFiles(e.Processes().Objects())}
 	if !o.NoUnwind && (o.Stacks.User || o.Stacks.Kernel) {
-		s.stacker = stack.NewStacker(live.Host(), o.Stacks)
-		s.addresses.objects = e.Processes().Objects()
+		s.store = stack.NewStore(e.Processes(), nil)
+		if calls := e.Calls(); calls != nil {
+			s.store.ReadAtSamples(calls)
+		}
+		for i := range o.Events {
+			s.stackers = append(s.stackers, s.store.Stacker(o.stacksOf(&o.Events[i])))
+		}
+		s.addresses.objects, s.functions = e.Processes().Objects(), newFunctions()
 	}
 	if !o.NoNames {
 		s.names = newNames()
@@ -242,4 +296,7 @@ func (s *sink) end() error {
 	return nil
 }
 
-var _ engine.Rounded = (*sink)(nil)
+var (
+	_ engine.Rounded = (*sink)(nil)
+	_ engine.Early   = (*sink)(nil)
+)

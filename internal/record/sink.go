@@ -8,6 +8,8 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/readmem/atsample"
+	"github.com/ringtap/ringtap/internal/readmem/helper"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -18,12 +20,16 @@ type sink struct {
 	encoder   *perfdata.Encoder
 	events    []perfdata.Event
 	processes *process.Table
-	stacker   *stack.Stacker // nil: stacks are written as they were recorded
+	store     *stack.Store     // nil: stacks are written as they were recorded
+	stackers  []*stack.Stacker // by event
 	addresses addresses
+	functions functions
 	files     files
 	names     *names // nil: the recording gets no names
 	last      perfdata.Sections
 	cut       uint64 // stacks that end before their outermost function
+	calls     atsample.CertaintyCounts
+	err       error  // of Early
 	full      func() // called when the recording has reached its size
 	limit     int64  // bytes; 0: none
 	progress  func(Progress)
@@ -38,8 +44,8 @@ type sink struct {
 func (s *sink) Record(record perfevent.Record) error {
 	switch r := record.(type) {
 	case *perfevent.Sample:
-		s.samples++
-		return s.write(s.written(r))
+		p := s.processes.Process(int(int32(r.PID)))
+		return s.add(p, r, s.unwind(p, r))
 	case *perfevent.Mmap, *perfevent.Comm, *perfevent.Fork, *perfevent.Exit, *perfevent.Lost, *perfevent.LostSamples:
 		record.Common().ID = 0 // the file does not have the event of the side-band
 		return s.write(record)
@@ -47,8 +53,36 @@ func (s *sink) Record(record perfevent.Record) error {
 	return nil
 }
 
+// MayPass implements engine.Early: samples are written in their turn.
+func (s *sink) MayPass(record perfevent.Record, next bool) bool {
+	_, isSample := record.(*perfevent.Sample)
+	return isSample && next && s.store != nil
+}
+
+// Early implements engine.Early. It leaves a sample to Record if anything must be read or written for it.
+func (s *sink) Early(record perfevent.Record) bool {
+	r := record.(*perfevent.Sample)
+	s.processes.CachedOnly(true)
+	p := s.processes.Process(int(int32(r.PID)))
+	user := s.unwind(p, r)
+	refused := s.processes.Refused()
+	s.processes.CachedOnly(false)
+	if refused || s.err != nil || !s.files.haveAll(user.frames) || !s.writer.Fits(earlyBytes) {
+		return false
+	}
+	s.err = s.add(p, r, user)
+	return true
+}
+
+// earlyBytes is more than a sample takes that Early writes: its callchain, and the functions in it that
+// are not mapped yet. If a sample is larger, the reader of the rings writes to the file once.
+const earlyBytes = 32 << 10
+
 // Round implements engine.Rounded. What was read so far is then in the file, even if ringtap is killed.
 func (s *sink) Round(uint64) error {
+	if s.err != nil {
+		return s.err
+	}
 	if err := s.writer.Round(); err != nil {
 		return err
 	}
@@ -63,6 +97,9 @@ func (s *sink) Round(uint64) error {
 }
 
 func (s *sink) write(record perfevent.Record) error {
+	if s.err != nil {
+		return s.err
+	}
 	raw, err := s.encoder.Append(s.raw[:0], record)
 	s.raw = raw
 	if err != nil {
@@ -71,20 +108,22 @@ func (s *sink) write(record perfevent.Record) error {
 	return s.writer.Record(raw)
 }
 
-// written returns a sample as it is written. It is valid until the next call.
-func (s *sink) written(r *perfevent.Sample) *perfevent.Sample {
+// add writes a sample. user is its user stack.
+func (s *sink) add(p *process.Process, r *perfevent.Sample, user userStack) error {
+	s.samples++
 	s.sample = *r
 	w := &s.sample
 	w.ID = s.events[r.Sampling].IDs[0] // events that were opened later have ids that the file lacks
-	p := s.processes.Process(int(int32(r.PID)))
-	s.files.mapped(p)
-	if s.stacker == nil {
+	if s.store == nil {
+		s.files.mapped(p)
 		s.place(p, r)
-		return w
+		return s.write(w)
 	}
-	w.Callchain = s.callchain(p, r)
+	if err := s.setCallchain(p, w, user); err != nil {
+		return err
+	}
 	w.Regs, w.Stack = perfevent.Registers{}, nil
-	return w
+	return s.write(w)
 }
 
 // place notes where a sample without an unwound stack is.
@@ -109,29 +148,102 @@ func (s *sink) named(frames []callchain.Frame) {
 	}
 }
 
-// callchain returns the callchain of a sample as the kernel writes it, with the user stack unwound.
-func (s *sink) callchain(p *process.Process, r *perfevent.Sample) []uint64 {
-	kernel, walked := callchain.Split(r.Callchain)
+// userStack is the user stack of a sample.
+type userStack struct {
+	frames []callchain.Frame // leaf first; they must not be changed
+	cut    bool              // callers are missing
+	calls  *helper.Certainty // how interpreted functions are known; nil without an interpreter
+}
+
+// maxStacks bounds the memory of the stacks that the store remembers, in bytes.
+const maxStacks = 64 << 20
+
+// unwind returns the user stack of a sample; none if only the kernel's walk is known.
+func (s *sink) unwind(p *process.Process, r *perfevent.Sample) (stack userStack) {
+	if s.store == nil || !s.hasUser(r) {
+		return userStack{}
+	}
+	if s.store.Bytes() > maxStacks {
+		s.store.Sweep()
+	}
+	user := s.store.User(s.stackers[r.Sampling], p, r)
+	if !user.Found {
+		return userStack{}
+	}
+	if user.Interpreted {
+		stack.calls = &user.Calls
+	}
+	of := s.store.Stack(user.ID)
+	stack.frames, stack.cut = of.Frames, of.Truncated
+	return stack
+}
+
+// hasUser reports whether a sample has a user stack that is to be recorded.
+func (s *sink) hasUser(r *perfevent.Sample) bool {
+	return s.stackers[r.Sampling].Stacks.User && stack.HasUser(r)
+}
+
+// setCallchain gives w the callchain in the kernel's form.
+func (s *sink) setCallchain(p *process.Process, w *perfevent.Sample, user userStack) error {
+	kernel, walked := callchain.Split(w.Callchain)
 	chain := s.chain[:0]
 	if len(kernel) > 0 {
 		chain = append(append(chain, contextKernel), kernel...)
-		s.named(s.stacker.Kernel(r))
+		s.named(s.stackers[w.Sampling].Kernel(w))
 	}
-	if s.stacker.Stacks.User && stack.HasUser(r) {
-		frames, end := s.stacker.User(p, r)
-		if end == callchain.Cut {
-			s.cut++
-		}
-		s.named(frames)
+	if s.hasUser(w) {
+		var err error
 		begin := len(chain)
-		chain = s.addresses.appendTo(append(chain, contextUser), p, frames)
+		if chain, err = s.appendUser(append(chain, contextUser), p, w, user); err != nil {
+			return err
+		}
 		if len(chain) == begin+1 { // in memory that no mapping explains
 			chain = append(chain, walked...)
 		}
-		if len(chain) == begin+1 {
+		switch {
+		case len(chain) == begin+1:
 			chain = chain[:begin]
+		case begin == 0 && chain[1] >= functionsBegin:
+			w.IP = chain[1] // code that a runtime has generated has no other name
 		}
 	}
-	s.chain = chain
-	return chain
+	s.chain, w.Callchain = chain, chain
+	return nil
+}
+
+// appendUser appends the addresses of a user stack, leaf first.
+func (s *sink) appendUser(chain []uint64, p *process.Process, r *perfevent.Sample, user userStack) ([]uint64, error) {
+	s.files.addAll(user.frames)
+	s.named(user.frames)
+	if user.calls != nil {
+		s.calls.Count(*user.calls)
+	}
+	for i, f := range user.frames {
+		address, ok := s.addresses.of(p, f)
+		if of, isFunction := s.store.Function(f); isFunction {
+			var err error
+			if address, err = s.functions.address(p, &of, r, s.write); err != nil {
+				return nil, err
+			}
+			f.Return = i > 0 // a line has no other address
+			ok = address != 0
+		}
+		if !ok {
+			continue
+		}
+		if f.Return {
+			address++ // that to which the call returns, as the kernel's own walk has it
+		}
+		chain = append(chain, address)
+	}
+	if user.cut {
+		s.cut++
+		mark := stack.Truncated()
+		address, err := s.functions.address(p, &mark, r, s.write)
+		if err != nil {
+			return nil, err
+		}
+		chain = append(chain, address+1)
+	}
+	return chain, nil
 }

@@ -121,6 +121,11 @@ func (s *Store) native(stacker *Stacker, p *process.Process, sample *perfevent.S
 	stacker.capture.Beyond, stacker.capture.Other = read.Beyond, s.others.of(sample, read)
 	frames, end := stacker.User(p, sample)
 	stacker.capture.Beyond, stacker.capture.Other = callchain.Beyond{}, nil
+	marked := stacker.unwinder.Marked()
+	if from := s.processes.Host().Recording; from != nil && from.Function != nil {
+		frames, end = s.recorded(from, frames, end)
+		marked = marked || slices.ContainsFunc(frames, isMark)
+	}
 	if len(frames) == 0 || s.processes.Refused() {
 		return User{ID: None, Unmapped: stacker.unmapped}
 	}
@@ -128,7 +133,7 @@ func (s *Store) native(stacker *Stacker, p *process.Process, sample *perfevent.S
 	if !kept && (!read.Beyond.Empty() || len(read.Others) > 0) {
 		return s.native(stacker, p, sample, &unread) // the part in the copy may be known
 	}
-	user := User{Found: true, Kept: kept, ID: id, End: end, Marked: stacker.unwinder.Marked()}
+	user := User{Found: true, Kept: kept, ID: id, End: end, Marked: marked}
 	if stacker.Beyond {
 		user.reach = stacker.unwinder.Reach()
 		user.gap[0], user.gap[1] = stacker.unwinder.Gap()

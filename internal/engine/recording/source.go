@@ -119,7 +119,7 @@ func (s *Source) readStart() error {
 
 // Host returns the recorded machine.
 func (s *Source) Host() process.Host {
-	return process.Host{Machine: s.arch, Clock: s.Now, Recording: &process.Recording{Open: s.images.open, Kallsyms: s.kallsyms, Symbol: s.symbols.find}}
+	return process.Host{Machine: s.arch, Clock: s.Now, Recording: &process.Recording{Open: s.images.open, Kallsyms: s.kallsyms, Symbol: s.symbols.find, Function: s.symbols.function}}
 }
 
 // Processes returns nil: all recorded processes are watched.

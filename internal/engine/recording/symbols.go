@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/perfdata"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // recordedSymbols are the symbols that a recording has, by path and sorted by address. They name code
@@ -46,6 +47,19 @@ func (r recordedSymbols) find(path string, offset uint64) (name string, start, s
 	}
 	s := &t.Symbols[i]
 	return s.Name, s.Address, uint64(s.Size), true
+}
+
+// function implements process.Recording.
+func (r recordedSymbols) function(path string) (f process.RecordedFunction, ok bool) {
+	t := r[path]
+	if t == nil || t.Kind != perfdata.RuntimeSymbols || len(t.Symbols) != 1 {
+		return f, false
+	}
+	f.Runtime, f.Name = t.Runtime, t.Symbols[0].Name
+	if file, ok := strings.CutSuffix(path, ":"+f.Name); ok && file != f.Runtime {
+		f.File = file
+	}
+	return f, true
 }
 
 // kallsyms returns the symbols of the kernel and its modules in the format of /proc/kallsyms.

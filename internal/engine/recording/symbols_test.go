@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/perfdata"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 func TestARecordingsOwnSymbolsNameWhatTheyCover(t *testing.T) {
@@ -44,5 +45,34 @@ func TestARecordingsKernelSymbolsAreKallsyms(t *testing.T) {
 	const want = "ffffffff81000000 t _text\nffffffff81000020 t do_nmi\nffffffffc0001000 t ext4_sync\t[ext4]\n"
 	if err != nil || string(text) != want {
 		t.Errorf("%q, %v; want %q", text, err, want)
+	}
+}
+
+func TestARecordingsFunctionsAreThoseOfItsRuntimes(t *testing.T) {
+	function := func(path, runtime, name string) perfdata.SymbolTable {
+		return perfdata.SymbolTable{Path: path, Kind: perfdata.RuntimeSymbols, Runtime: runtime, Symbols: []perfdata.Symbol{{Size: 1 << 24, Name: name}}}
+	}
+	none := function("/app/none.py:f", "CPython 3.12", "f")
+	none.Symbols = nil
+	symbols := newSymbols([]perfdata.SymbolTable{
+		function("/app/a.py:f", "CPython 3.12", "f"),
+		function("node:internal/loader:get /a:b", "V8", "get /a:b"),
+		function("PHP 8.2:strlen", "PHP 8.2", "strlen"),
+		function("[truncated]", "", "[truncated]"),
+		{Path: "/bin/x", Kind: perfdata.FileSymbols, Symbols: []perfdata.Symbol{{Address: 0x1000, Size: 8, Name: "main"}}},
+		none,
+	})
+	for path, want := range map[string]process.RecordedFunction{
+		"/app/a.py:f":                   {Runtime: "CPython 3.12", File: "/app/a.py", Name: "f"},
+		"node:internal/loader:get /a:b": {Runtime: "V8", File: "node:internal/loader", Name: "get /a:b"},
+		"PHP 8.2:strlen":                {Runtime: "PHP 8.2", Name: "strlen"},
+		"[truncated]":                   {Name: "[truncated]"},
+		"/bin/x":                        {},
+		"/app/none.py:f":                {},
+		"/app/a.py":                     {},
+	} {
+		if got, ok := symbols.function(path); got != want || ok != (want.Name != "") {
+			t.Errorf("%s: %+v, %v; want %+v", path, got, ok, want)
+		}
 	}
 }

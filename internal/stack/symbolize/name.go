@@ -43,13 +43,10 @@ func (b *build) label(f callchain.Frame) profile.Frame {
 
 // mark returns the frame of a mark.
 func (b *build) mark(f callchain.Frame) profile.Frame {
-	return profile.Frame{Name: switchMark, RawName: switchMark, Object: b.object(objectKey{id: f.Object}, func() profile.Object {
+	return profile.Frame{Name: stack.StackSwitch, RawName: stack.StackSwitch, Object: b.object(objectKey{id: f.Object}, func() profile.Object {
 		return profile.Object{Path: "[marks]", Labels: true, Marks: true, HasFunctions: true}
 	})}
 }
-
-// switchMark is the name of callchain.MarkSwitch.
-const switchMark = "[stack switch]"
 
 // function returns the frame of a runtime's function.
 func (b *build) function(f callchain.Frame) profile.Frame {
@@ -263,5 +260,8 @@ func (s *Symbolizer) named(frame *profile.Frame, symbol symbols.Symbol) {
 	frame.Offset = frame.PC() - symbol.Start
 }
 
-// hasFile reports whether frames of such an object are offsets in an ELF image.
-func hasFile(k process.Kind) bool { return k == process.File || k == process.VDSO }
+// hasFile reports whether frames of such an object are offsets in an ELF image, or have the name of a
+// recorded function.
+func hasFile(k process.Kind) bool {
+	return k == process.File || k == process.VDSO || k == process.Function
+}

@@ -1,0 +1,71 @@
+package record
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/runtimes/interp"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+func TestAFunctionIsMappedOncePerProcess(t *testing.T) {
+	f := newFunctions()
+	python := func(file, name string, line int) *stack.Function {
+		return &stack.Function{Level: interp.Level{Frame: interp.Frame{File: file, Function: name, Line: line}}, Runtime: "CPython 3.12"}
+	}
+	var written []*perfevent.Mmap
+	write := func(r perfevent.Record) error { written = append(written, r.(*perfevent.Mmap)); return nil }
+	address := func(p *process.Process, of *stack.Function) uint64 {
+		a, err := f.address(p, of, &perfevent.Sample{Header: perfevent.Header{PID: uint32(p.PID), TID: 7, Time: 99}}, write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	one, two := &process.Process{Index: 1, PID: 10}, &process.Process{Index: 2, PID: 20}
+	first := address(one, python("/app/a.py", "f", 3))
+	for _, tt := range []struct {
+		name string
+		got  uint64
+		want uint64
+	}{
+		{"the same line", address(one, python("/app/a.py", "f", 3)), first},
+		{"another line", address(one, python("/app/a.py", "f", 12)), first + 9},
+		{"another process", address(two, python("/app/a.py", "f", 3)), first},
+		{"another function", address(one, python("/app/a.py", "g", 3)), first + functionBytes},
+		{"no line", address(one, python("/app/a.py", "f", 0)), first - 3},
+		{"a line beyond the last", address(one, python("/app/a.py", "f", 1<<30)), first - 3 + functionBytes - 2},
+		{"a process that executed another program", address(&process.Process{Index: 3, PID: 10}, python("/app/a.py", "g", 3)), first + functionBytes},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: %#x, want %#x", tt.name, tt.got, tt.want)
+		}
+	}
+	if len(written) != 4 || len(f.tables) != 2 {
+		t.Errorf("%d mappings of %d functions, want 4 of 2", len(written), len(f.tables))
+	}
+	for _, m := range written {
+		if m.Addr < functionsBegin || m.Addr%functionBytes != 0 || m.Len != functionBytes || m.Time != 99 || m.Header.PID != m.PID {
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
+func TestAFunctionsPathFitsARecord(t *testing.T) {
+	for want, of := range map[string]stack.Function{
+		"/app/a.py:f":        {Level: interp.Level{Frame: interp.Frame{File: "/app/a.py", Function: "f"}}, Runtime: "CPython 3.12"},
+		"PHP 8.2:strlen":     {Level: interp.Level{Frame: interp.Frame{Function: "strlen"}}, Runtime: "PHP 8.2"},
+		"[truncated]":        stack.Truncated(),
+		"x.rb:ab":            {Level: interp.Level{Frame: interp.Frame{File: "x.rb", Function: "a\x00b"}}, Runtime: "Ruby 3.3"},
+		"V8:" + longName[3:]: {Level: interp.Level{Frame: interp.Frame{Function: longName}}, Runtime: "V8"},
+	} {
+		if got := functionPath(&of); got != want {
+			t.Errorf("%.50q, want %.50q", got, want)
+		}
+	}
+}
+
+// longName is longer than a path can be in a record.
+var longName = strings.Repeat("n", 4095)
