@@ -25,7 +25,7 @@ that read its recordings. The options are those of perf record.
   ringtap record -p 4242 -d 10 -o slow.data   a process
   ringtap record -F 999 -- make -j4           a command from beginning to end
   ringtap record -e sched:sched_switch -a sleep 1
-  ringtap record -o - sleep 1 | ringtap report -
+  ssh web1 ringtap record -o - -d 5 | ringtap report -
 
 Without a target, a COMMAND is what is recorded; with -a, -p, -t or -G it only says how long.
 
@@ -37,8 +37,8 @@ Functions of Python, Node.js, Java, PHP, Ruby and Perl are in the stacks, read f
 the programs. perf shows them as objects: [unknown] (/app/handler.py:handle).
 
 At the end, ringtap writes the names of the functions into the file, so that its reader needs none
-of the recorded files. A pipe has no names; they are then looked up as ringtap report --help says.
-A recording that is killed is intact but for its last second and the names.
+of the recorded files. A recording that is killed is intact but for its last second and the names,
+which are then looked up as ringtap report --help says.
 `
 
 // recordEvents is ringtap record.

@@ -157,8 +157,7 @@ func (r *recordFlags) options(out *console) (*record.Options, func(), error) {
 	}
 	return &record.Options{
 		Events: events, Frequency: r.frequency, Period: r.period, EachHit: !r.rated, Stacks: r.stacks, NoUnwind: r.noUnwind,
-		NoNames: r.noSymbols || r.output == "-", // a pipe has none
-		Create:  r.create, Level: r.level, MaxBytes: int64(r.maxSize), Duration: time.Duration(r.duration),
+		NoNames: r.noSymbols, Create: r.create, Level: r.level, MaxBytes: int64(r.maxSize), Duration: time.Duration(r.duration),
 		Command: os.Args, Version: "ringtap " + versionText(), Logger: out.logger(r.verbose),
 	}, release, nil
 }

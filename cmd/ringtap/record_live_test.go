@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,11 +20,13 @@ func TestLiveARecordingNamesAProgramThatIsGone(t *testing.T) {
 	t.Setenv("HOME", t.TempDir()) // perf may have put the program into its cache
 	for _, tt := range []struct {
 		name, options string
+		record        func(t *testing.T, path, options, program string) map[string]int
 		stays         bool // the names are there without the program
 	}{
-		{"with names", "-F 999", true},
-		{"without stacks", "-F 999 --call-graph none", true},
-		{"without names", "-F 999 --no-symbols", false},
+		{"with names", "-F 999", recordedWith, true},
+		{"without stacks", "-F 999 --call-graph none", recordedWith, true},
+		{"through a pipe", "-F 999", recordedThroughPipe, true},
+		{"without names", "-F 999 --no-symbols", recordedWith, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "known_stacks")
@@ -31,7 +34,7 @@ func TestLiveARecordingNamesAProgramThatIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := filepath.Join(t.TempDir(), "perf.data")
-			recordedWith(t, path, tt.options, program)
+			tt.record(t, path, tt.options, program)
 			folded := func() string {
 				out := filepath.Join(t.TempDir(), "out.folded")
 				if code, _, stderr := called(t, "ringtap", "report", path, "--out", out); code != 0 {
@@ -56,4 +59,25 @@ func TestLiveARecordingNamesAProgramThatIsGone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// recordedThroughPipe is recordedWith, through a pipe into the file. It counts no samples.
+func recordedThroughPipe(t *testing.T, path, options, program string) map[string]int {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	cmd := exec.Command(exe)
+	cmd.Args = append(append([]string{"ringtap", "record", "-o", "-"}, strings.Fields(options)...), "--", program)
+	cmd.Stderr = &stderr
+	b, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return nil
 }

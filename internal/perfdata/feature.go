@@ -93,20 +93,35 @@ func (f *File) readFeatures(s *stream, bitmap []byte) error {
 func (f *File) readPreamble() error {
 	s := &f.streams[0]
 	w := newWalker(s)
+	var symbols []byte
 	for {
 		record, err := w.next()
 		if err == nil {
+			symbols = append(symbols, symbolsOf(record)...)
 			err = f.preamble(w, record)
 		}
 		var malformed *FormatError
 		switch {
 		case err == nil:
 		case err == io.EOF, errors.As(err, &malformed): // Read will return it
+			if err := f.addSymbolTables(symbols); err != nil {
+				f.note(w, err)
+			}
 			return nil
 		default:
 			return err
 		}
 	}
+}
+
+// symbolsOf returns the part of feature 132 that a record has: see updateSymbols.
+func symbolsOf(record []byte) []byte {
+	r := fields{rest: record[headerSize:]}
+	if binary.LittleEndian.Uint32(record) != recordEventUpdate || r.u64() != updateSymbols {
+		return nil
+	}
+	r.u64() // the event's id
+	return r.bytes(r.u64())
 }
 
 // preamble reads a record that describes the recording. It skips all others.

@@ -28,8 +28,7 @@ type WriteOptions struct {
 // Sections are the parts of a recording that are known only when it ends.
 type Sections struct {
 	BuildIDs []BuildID
-	// Symbols are left out of pipes: perf report refuses a pipe with a feature that it does not know.
-	Symbols []SymbolTable
+	Symbols  []SymbolTable
 	// Other are features by number, up to 255, that WriteOptions and BuildIDs do not describe.
 	// perf skips numbers that it does not know.
 	Other map[int][]byte

@@ -13,13 +13,14 @@ import (
 // seeking. Close does not close out.
 //
 // Features that do not fit in a record of 64 KiB are left out, and so are those of Sections.Other
-// with numbers from 32 on: perf report refuses a pipe with a feature that it does not know.
+// with numbers from 32 on: perf report refuses a pipe with a feature that it does not know. The
+// symbols are in EVENT_UPDATE records of a type that perf skips: see updateSymbols.
 func NewPipeWriter(out io.Writer, events []Event, opts WriteOptions) (*Writer, error) {
 	w, err := newWriter(events, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.start(&pipeOutput{out}, events, opts); err != nil {
+	if err := w.start(&pipeOutput{out: out}, events, opts); err != nil {
 		return nil, err
 	}
 	return w, nil
@@ -28,11 +29,22 @@ func NewPipeWriter(out io.Writer, events []Event, opts WriteOptions) (*Writer, e
 // pipeFeatures is how many features perf 6.1 knows.
 const pipeFeatures = 32
 
+// updateSymbols is the type of EVENT_UPDATE records, whose own types are small numbers, that have a
+// part of feature 132. The record is, after its header: this type, an event's id, and the length of
+// the part, in 64 bits each; then the part. The feature is all parts, one after the other.
+const updateSymbols = featureSymbols
+
 // pipeOutput has everything in records.
-type pipeOutput struct{ out io.Writer }
+type pipeOutput struct {
+	out io.Writer
+	id  uint64 // of the first event; 0: it has none
+}
 
 func (o *pipeOutput) start(events []Event, features map[int][]byte) error {
 	b := appendWords([]byte(Magic), pipeHeader)
+	if len(events[0].IDs) > 0 {
+		o.id = events[0].IDs[0]
+	}
 	for i := range events {
 		e := &events[i]
 		ids := appendWords(nil, e.IDs...)
@@ -82,6 +94,12 @@ func (o *pipeOutput) end(features map[int][]byte) error {
 		b = append(b, ids[:size]...)
 		binary.LittleEndian.PutUint32(b[len(b)-int(size):], recordBuildID)
 		ids = ids[size:]
+	}
+	if o.id != 0 { // perf refuses an update of an event that it does not know
+		const fixed = headerSize + 3*8
+		for part := range slices.Chunk(features[featureSymbols], maxRecord-fixed) {
+			b = appendRecord(b, recordEventUpdate, appendWords(nil, updateSymbols, o.id, uint64(len(part))), part)
+		}
 	}
 	_, err := o.out.Write(b)
 	return err
