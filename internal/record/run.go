@@ -165,8 +165,8 @@ func (o *Options) eachHit(e *Event) bool {
 }
 
 // settle is how long, in nanoseconds, a process must have had stacks deeper than their copies before
-// ringtap reads those stacks whole, which costs as much as all the rest. It is longer than a compiler
-// runs. The stacks that are cut short until then are joined with whole ones when the recording is read.
+// ringtap reads those stacks whole. It is longer than a compiler runs. The stacks that are cut short until
+// then are joined with whole ones when the recording is read.
 const settle = 1e9
 
 // stacksOf returns the stacks of an event's samples.
@@ -176,7 +176,8 @@ func (o *Options) stacksOf(e *Event) stack.Stacks {
 	case o.eachHit(e):
 		return stacks.Copying(stack.RareCopy)
 	case o.Frequency > 0 && !o.NoUnwind:
-		stacks.Interpreted, stacks.Beyond, stacks.Settle = stacks.User, stacks.User, settle
+		// On a whole host that compiles, reading deep stacks would cost more than all the rest.
+		stacks.Interpreted, stacks.Beyond, stacks.Settle = stacks.User, stacks.User && len(o.Target.PIDs()) > 0, settle
 	}
 	return stacks
 }
