@@ -1,0 +1,258 @@
+package annotate
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/text/match"
+)
+
+// maxNamed is how many functions a message names.
+const maxNamed = 5
+
+// ErrNoSamples is wrapped by Run's error if a recording, or what was kept of it, has no samples.
+var ErrNoSamples = errors.New("no samples")
+
+// choice is the function to show, the event to count, and what else might have been meant.
+type choice struct {
+	*function
+	event  int
+	others []*function // of the same name, or all others if no name was given
+	named  bool
+	closed []*function // hotter ones whose code can't be read, if no name was given
+}
+
+// choose finds the function of the options.
+func (f *functions) choose(o *Options) (choice, error) {
+	events, err := f.events(o)
+	if err != nil {
+		return choice{}, err
+	}
+	for _, event := range events {
+		found := f.byEvent(event)
+		if o.Function != "" {
+			if found = f.find(found, o); len(found) > 0 {
+				return choice{function: found[0], event: event, others: found[1:], named: true}, nil
+			}
+			continue
+		}
+		if i := slices.IndexFunc(found, (*function).readable); i >= 0 {
+			return choice{function: found[i], event: event, others: readable(found[i+1:]), closed: found[:i]}, nil
+		}
+	}
+	if o.Function == "" {
+		return choice{}, fmt.Errorf("no function with samples has code that can be read: %w", f.unreadable(events))
+	}
+	return choice{}, f.notFound(f.byEvent(events[0]), o)
+}
+
+// events returns the events that may be counted, in the order of preference.
+func (f *functions) events(o *Options) (events []int, err error) {
+	var names []string
+	for i := range o.Events {
+		names = append(names, o.Events[i].Name)
+		if f.totals[i].Samples > 0 && (o.Event == "" || o.Event == o.Events[i].Name) {
+			events = append(events, i)
+		}
+	}
+	switch {
+	case o.Event != "" && !slices.Contains(names, o.Event):
+		return nil, fmt.Errorf("the recording has no event %q: it has %s", o.Event, strings.Join(names, ", "))
+	case len(events) == 0 && o.Event != "":
+		return nil, fmt.Errorf("%w of %s", ErrNoSamples, o.Event)
+	case len(events) == 0:
+		return nil, ErrNoSamples
+	}
+	return events, nil
+}
+
+// find returns the functions that a name means, of those given. It first compares the names of the
+// functions with samples. Only if none is the same does it read the symbol tables of their files,
+// for aliases and for the ways to write a C++ name.
+func (f *functions) find(of []*function, o *Options) []*function {
+	found := withNames(of, o.Function, func(fn *function, name string) bool {
+		return fn.name == name || fn.raw == name || fn.shortName() == name || fn.fullName() == name
+	})
+	if len(found) > 0 {
+		return found
+	}
+	return withNames(of, o.Function, func(fn *function, name string) bool { return slices.Contains(f.starts(fn, name, o), fn.start) })
+}
+
+// withNames returns the functions that have a name. NAME is tried before OBJECT:NAME, because C++
+// names have colons.
+func withNames(of []*function, name string, has func(fn *function, name string) bool) (found []*function) {
+	for _, fn := range of {
+		if has(fn, name) {
+			found = append(found, fn)
+		}
+	}
+	object, rest, ok := strings.Cut(name, ":")
+	if len(found) > 0 || !ok || strings.HasPrefix(rest, ":") {
+		return found
+	}
+	for _, fn := range of {
+		if isObject(fn.object.Path, object) && has(fn, rest) {
+			found = append(found, fn)
+		}
+	}
+	return found
+}
+
+// isObject reports whether a word names an object: by its path, its file name, or a library's name
+// without version, as in probes (libc).
+func isObject(file, word string) bool {
+	base := path.Base(file)
+	return file == word || base == word || strings.HasPrefix(base, word+".so") || strings.HasPrefix(base, word+"-")
+}
+
+// starts returns the offsets of the functions of a name in a function's file.
+func (f *functions) starts(fn *function, name string, o *Options) (starts []uint64) {
+	if !fn.hasFile() {
+		return nil
+	}
+	file, err := f.file(fn, o)
+	if err != nil {
+		return nil
+	}
+	all, _ := file.Find(name) // the tables that can be read
+	for i := range all {
+		starts = append(starts, all[i].Offset)
+	}
+	return starts
+}
+
+// notFound explains why none of the functions with samples has the name.
+func (f *functions) notFound(all []*function, o *Options) error {
+	if into := f.inlinedInto(all, o); len(into) > 0 {
+		return fmt.Errorf("%s has no code of its own with samples: it was inlined into %s", o.Function, strings.Join(into, ", "))
+	}
+	if file := f.without(all, o); file != "" {
+		return fmt.Errorf("%s of %s has no samples: %s", o.Function, file, hottest(all))
+	}
+	var candidates []string
+	for _, fn := range all {
+		if name := fn.shortName(); !slices.Contains(candidates, name) {
+			candidates = append(candidates, name)
+		}
+	}
+	if near := match.Near(o.Function, candidates); len(near) > 0 {
+		return fmt.Errorf("no function %q has samples: %s", o.Function, match.DidYouMean(near))
+	}
+	note := ""
+	if i := slices.IndexFunc(all, (*function).interprets); i >= 0 {
+		note = fmt.Sprintf(" (functions that %s interprets have no machine code)", path.Base(all[i].object.Path))
+	}
+	return fmt.Errorf("no function %q has samples: %s%s", o.Function, hottest(all), note)
+}
+
+// interpreters are how the names of interpreters' files begin.
+var interpreters = []string{"python", "libpython", "php", "perl", "libperl", "ruby", "libruby", "node", "libjvm"}
+
+// interprets reports whether a function is part of an interpreter.
+func (fn *function) interprets() bool {
+	return slices.ContainsFunc(interpreters, func(name string) bool { return strings.HasPrefix(path.Base(fn.object.Path), name) })
+}
+
+// hottest names the functions that can be shown.
+func hottest(all []*function) string {
+	if all = readable(all); len(all) == 0 {
+		return "no function with samples has code that can be read"
+	}
+	return "the hottest functions are " + strings.Join(names(all), ", ")
+}
+
+// names returns the names of the first few functions, as a user may type them.
+func names(all []*function) []string { return namesBy(all, (*function).shortName) }
+
+// fullNames returns the names that tell functions of the same name apart.
+func fullNames(all []*function) []string {
+	return namesBy(all, func(fn *function) string { return fn.fullName() + " of " + fn.object.Path })
+}
+
+func namesBy(all []*function, name func(*function) string) (some []string) {
+	for _, fn := range all {
+		if len(some) == maxNamed {
+			break
+		}
+		if n := name(fn); !slices.Contains(some, n) {
+			some = append(some, n)
+		}
+	}
+	return some
+}
+
+// inlinedInto returns the functions with samples that contain inlined copies of the function.
+func (f *functions) inlinedInto(all []*function, o *Options) []string {
+	into := withNames(all, o.Function, func(fn *function, name string) bool {
+		if !fn.hasFile() {
+			return false
+		}
+		file, err := f.file(fn, o)
+		if err != nil {
+			return false
+		}
+		copies, _ := file.Inlined(name) // without debug information there are none
+		for _, c := range copies {
+			if in, ok := file.Lookup(c.Offset); ok && in.Start == fn.start {
+				return true
+			}
+		}
+		return false
+	})
+	return names(into)
+}
+
+// without returns the path of a file that has the function, without samples.
+func (f *functions) without(all []*function, o *Options) string {
+	have := withNames(all, o.Function, func(fn *function, name string) bool { return len(f.starts(fn, name, o)) > 0 })
+	if len(have) == 0 {
+		return ""
+	}
+	return have[0].object.Path
+}
+
+// unreadable returns why the code of the hottest function can't be read.
+func (f *functions) unreadable(events []int) error {
+	for _, event := range events {
+		for _, fn := range f.byEvent(event) {
+			return fn.check()
+		}
+	}
+	return errors.New("the samples are in no known function")
+}
+
+// Errors of code that no file has.
+var (
+	errKernel    = errors.New("code of the kernel is not in the recording, and no file of this machine has it as it ran")
+	errGenerated = errors.New("a runtime generated it while the program ran (JIT): the recording has its name, but not its code")
+	errNoFile    = errors.New("no file has this code")
+)
+
+// readable returns the functions whose code can be read.
+func readable(all []*function) []*function {
+	return slices.DeleteFunc(slices.Clone(all), func(fn *function) bool { return !fn.readable() })
+}
+
+func (fn *function) readable() bool { return fn.check() == nil }
+
+// check returns why a function's code can't be read; nil if it can.
+func (fn *function) check() error {
+	switch {
+	case fn.object.Kernel:
+		return fmt.Errorf("cannot annotate %s: %w", fn.name, errKernel)
+	case fn.image == nil:
+		return fmt.Errorf("cannot annotate %s: %w", fn.name, errNoFile)
+	case fn.image.Kind == process.Anon:
+		return fmt.Errorf("cannot annotate %s: %w", fn.name, errGenerated)
+	case !fn.hasFile():
+		return fmt.Errorf("cannot annotate %s: %s: %w", fn.name, fn.object.Path, errNoFile)
+	case fn.image.Code == nil:
+		return fmt.Errorf("cannot annotate %s of %s: %w", fn.name, fn.object.Path, fn.image.Err)
+	}
+	return nil
+}
