@@ -10,7 +10,7 @@ import (
 
 const (
 	wholeCode = 40 // instructions of a function that is shown whole
-	around    = 3  // instructions shown before and after a hot one
+	around    = 3  // instructions shown before and after a hot one, if there is room
 )
 
 // shown returns the lines of the code: all, or the stretches around hot instructions. If the
@@ -25,19 +25,36 @@ func (t *text) shown() (lines []string) {
 			return lines
 		}
 	}
+	most := Count{}
+	for n := around; n > 0; n-- {
+		if some, covered := t.stretches(n, room); lines == nil || covered.Period > most.Period || len(lines) > room {
+			lines, most = some, covered
+		}
+	}
+	return lines
+}
+
+// stretches returns the lines of the hottest instructions with n others before and after each, as many
+// as there is room for but at least one, and the samples that they have.
+func (t *text) stretches(n, room int) (lines []string, covered Count) {
 	kept := make([]bool, len(t.Code))
-	for n, hot := range t.hot() {
+	for _, hot := range t.hot() {
 		more := slices.Clone(kept)
-		for i := max(0, hot-around); i <= min(hot+around, len(t.Code)-1); i++ {
+		for i := max(0, hot-n); i <= min(hot+n, len(t.Code)-1); i++ {
 			more[i] = true
 		}
 		longer := t.lines(more)
-		if n > 0 && len(longer) > room {
+		if lines != nil && len(longer) > room {
 			break
 		}
 		kept, lines = more, longer
 	}
-	return lines
+	for i := range kept {
+		if kept[i] {
+			covered.add(t.Code[i].Count)
+		}
+	}
+	return lines, covered
 }
 
 // minHot is how many instructions with samples count as hot at least, in a function without any
@@ -63,6 +80,7 @@ func (t *text) hot() []int {
 // lines returns the lines of the instructions that are kept, with their source lines.
 func (t *text) lines(kept []bool) (lines []string) {
 	var source *SourceLine
+	hint := " (--all shows all)"
 	for i := 0; i < len(t.Code); i++ {
 		if !kept[i] {
 			from, left := i, Count{}
@@ -70,8 +88,8 @@ func (t *text) lines(kept []bool) (lines []string) {
 				left.add(t.Code[i].Count)
 			}
 			if i--; i > from {
-				lines = append(lines, t.line(faint, t.gap(i-from+1, left)))
-				source = nil
+				lines = append(lines, t.line(faint, t.gap(i-from+1, left)+hint))
+				source, hint = nil, ""
 				continue
 			}
 		}
