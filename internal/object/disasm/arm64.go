@@ -42,8 +42,18 @@ func (d *Decoder) arm64(w within, code []byte, address uint64) Inst {
 		}
 		text = strings.Replace(text, strings.ToLower(rel.String()), operand, 1)
 	}
-	inst.Text = padded(text)
+	if hint := hints[text]; hint != "" {
+		text = hint
+	}
+	inst.Text = padded(strings.ReplaceAll(text, ",#", ", #"))
 	return inst
+}
+
+// hints are the names of hints for pointer authentication and branch targets, which older CPUs take
+// for no operation.
+var hints = map[string]string{
+	"hint #0x7": "xpaclri", "hint #0x19": "paciasp", "hint #0x1b": "pacibsp", "hint #0x1d": "autiasp", "hint #0x1f": "autibsp",
+	"hint #0x20": "bti", "hint #0x22": "bti c", "hint #0x24": "bti j", "hint #0x26": "bti jc",
 }
 
 // isJump reports whether an instruction with an address jumps there.

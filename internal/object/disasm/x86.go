@@ -83,8 +83,12 @@ var spellings = map[string]string{
 	"cbw": "cbtw", "cwde": "cwtl", "cdqe": "cltq", "cwd": "cwtd", "cdq": "cltd", "cqo": "cqto", "movsxd": "movslq",
 }
 
+// forms has what x86asm takes for a prefix and an instruction.
+var forms = strings.NewReplacer("data16 nop", "xchg %ax,%ax", "data32 nopw", "data16 nopw", "ds jmp", "notrack jmp", "ds call", "notrack call")
+
 // respelled replaces the name of an instruction.
 func respelled(text string) string {
+	text = forms.Replace(text)
 	op, operands, _ := strings.Cut(text, " ")
 	if is := spellings[op]; is != "" {
 		return is + " " + operands
