@@ -13,6 +13,7 @@ import (
 	"github.com/ringtap/ringtap/internal/annotate"
 	"github.com/ringtap/ringtap/internal/cli/manual"
 	"github.com/ringtap/ringtap/internal/engine/recording"
+	"github.com/ringtap/ringtap/internal/host/kcore"
 	"github.com/ringtap/ringtap/internal/object/disasm"
 	"github.com/ringtap/ringtap/internal/perfdata"
 )
@@ -131,7 +132,8 @@ func (a *annotateFlags) print(ctx context.Context, out *console, file *perfdata.
 		return err
 	}
 	o := annotate.Options{Source: source, Events: source.Events, Function: function, Event: a.event, Symfs: a.from.symfs,
-		Made: file.Modified(), DebugFiles: a.from.debugFiles, Logger: out.logger(a.verbose)}
+		Made: file.Modified(), DebugFiles: a.from.debugFiles, Logger: out.logger(a.verbose),
+		KernelMemory: func() (*kcore.Reader, error) { return recordedKernel(source.Kernel()).Memory() }}
 	if a.syntax == "intel" {
 		o.Syntax = disasm.Intel
 	}

@@ -150,7 +150,7 @@ func TestFunctionsAreFoundByTheirNames(t *testing.T) {
 		{"nothing like it", "", "the hottest functions are "},
 		{"compute", "page-faults", "compute of " + p.path + " has no samples"},
 		{"compute", "cycles", "it has cpu-clock, page-faults"},
-		{"vfs_read", "", errKernel.Error()},
+		{"vfs_read", "", errNoKernel.Error()},
 		{"LJava;generated", "", errGenerated.Error()},
 	} {
 		_, err := run(t, path, Options{Function: test.function, Event: test.event})

@@ -27,43 +27,43 @@ type choice struct {
 }
 
 // choose finds the function of the options.
-func (f *functions) choose(o *Options) (choice, error) {
-	events, err := f.events(o)
+func (f *functions) choose() (choice, error) {
+	events, err := f.events()
 	if err != nil {
 		return choice{}, err
 	}
 	for _, event := range events {
 		found := f.byEvent(event)
-		if o.Function != "" {
-			if found = f.find(found, o); len(found) > 0 {
+		if f.opts.Function != "" {
+			if found = f.find(found); len(found) > 0 {
 				return choice{function: found[0], event: event, others: found[1:], named: true}, nil
 			}
 			continue
 		}
-		if i := slices.IndexFunc(found, (*function).readable); i >= 0 {
-			return choice{function: found[i], event: event, others: readable(found[i+1:]), closed: found[:i]}, nil
+		if i := slices.IndexFunc(found, f.isReadable); i >= 0 {
+			return choice{function: found[i], event: event, others: f.readable(found[i+1:]), closed: found[:i]}, nil
 		}
 	}
-	if o.Function == "" {
+	if f.opts.Function == "" {
 		return choice{}, fmt.Errorf("no function with samples has code that can be read: %w", f.unreadable(events))
 	}
-	return choice{}, f.notFound(f.byEvent(events[0]), o)
+	return choice{}, f.notFound(f.byEvent(events[0]))
 }
 
 // events returns the events that may be counted, in the order of preference.
-func (f *functions) events(o *Options) (events []int, err error) {
+func (f *functions) events() (events []int, err error) {
 	var names []string
-	for i := range o.Events {
-		names = append(names, o.Events[i].Name)
-		if f.totals[i].Samples > 0 && (o.Event == "" || o.Event == o.Events[i].Name) {
+	for i := range f.opts.Events {
+		names = append(names, f.opts.Events[i].Name)
+		if f.totals[i].Samples > 0 && (f.opts.Event == "" || f.opts.Event == f.opts.Events[i].Name) {
 			events = append(events, i)
 		}
 	}
 	switch {
-	case o.Event != "" && !slices.Contains(names, o.Event):
-		return nil, fmt.Errorf("the recording has no event %q: it has %s", o.Event, strings.Join(names, ", "))
-	case len(events) == 0 && o.Event != "":
-		return nil, fmt.Errorf("%w of %s", ErrNoSamples, o.Event)
+	case f.opts.Event != "" && !slices.Contains(names, f.opts.Event):
+		return nil, fmt.Errorf("the recording has no event %q: it has %s", f.opts.Event, strings.Join(names, ", "))
+	case len(events) == 0 && f.opts.Event != "":
+		return nil, fmt.Errorf("%w of %s", ErrNoSamples, f.opts.Event)
 	case len(events) == 0:
 		return nil, ErrNoSamples
 	}
@@ -73,14 +73,14 @@ func (f *functions) events(o *Options) (events []int, err error) {
 // find returns the functions that a name means, of those given. It first compares the names of the
 // functions with samples. Only if none is the same does it read the symbol tables of their files,
 // for aliases and for the ways to write a C++ name.
-func (f *functions) find(of []*function, o *Options) []*function {
-	found := withNames(of, o.Function, func(fn *function, name string) bool {
+func (f *functions) find(of []*function) []*function {
+	found := withNames(of, f.opts.Function, func(fn *function, name string) bool {
 		return fn.name == name || fn.raw == name || fn.shortName() == name || fn.fullName() == name
 	})
 	if len(found) > 0 {
 		return found
 	}
-	return withNames(of, o.Function, func(fn *function, name string) bool { return slices.Contains(f.starts(fn, name, o), fn.start) })
+	return withNames(of, f.opts.Function, func(fn *function, name string) bool { return slices.Contains(f.starts(fn, name), fn.start) })
 }
 
 // withNames returns the functions that have a name. NAME is tried before OBJECT:NAME, because C++
@@ -111,11 +111,11 @@ func isObject(file, word string) bool {
 }
 
 // starts returns the offsets of the functions of a name in a function's file.
-func (f *functions) starts(fn *function, name string, o *Options) (starts []uint64) {
+func (f *functions) starts(fn *function, name string) (starts []uint64) {
 	if !fn.hasFile() {
 		return nil
 	}
-	file, err := f.file(fn, o)
+	file, err := f.file(fn)
 	if err != nil {
 		return nil
 	}
@@ -127,12 +127,12 @@ func (f *functions) starts(fn *function, name string, o *Options) (starts []uint
 }
 
 // notFound explains why none of the functions with samples has the name.
-func (f *functions) notFound(all []*function, o *Options) error {
-	if into := f.inlinedInto(all, o); len(into) > 0 {
-		return fmt.Errorf("%s has no code of its own with samples: it was inlined into %s", o.Function, strings.Join(into, ", "))
+func (f *functions) notFound(all []*function) error {
+	if into := f.inlinedInto(all); len(into) > 0 {
+		return fmt.Errorf("%s has no code of its own with samples: it was inlined into %s", f.opts.Function, strings.Join(into, ", "))
 	}
-	if file := f.without(all, o); file != "" {
-		return fmt.Errorf("%s of %s has no samples: %s", o.Function, file, hottest(all))
+	if file := f.without(all); file != "" {
+		return fmt.Errorf("%s of %s has no samples: %s", f.opts.Function, file, f.hottest(all))
 	}
 	var candidates []string
 	for _, fn := range all {
@@ -140,14 +140,14 @@ func (f *functions) notFound(all []*function, o *Options) error {
 			candidates = append(candidates, name)
 		}
 	}
-	if near := match.Near(o.Function, candidates); len(near) > 0 {
-		return fmt.Errorf("no function %q has samples: %s", o.Function, match.DidYouMean(near))
+	if near := match.Near(f.opts.Function, candidates); len(near) > 0 {
+		return fmt.Errorf("no function %q has samples: %s", f.opts.Function, match.DidYouMean(near))
 	}
 	note := ""
 	if i := slices.IndexFunc(all, (*function).interprets); i >= 0 {
 		note = fmt.Sprintf(" (functions that %s interprets have no machine code)", path.Base(all[i].object.Path))
 	}
-	return fmt.Errorf("no function %q has samples: %s%s", o.Function, hottest(all), note)
+	return fmt.Errorf("no function %q has samples: %s%s", f.opts.Function, f.hottest(all), note)
 }
 
 // interpreters are how the names of interpreters' files begin.
@@ -159,8 +159,8 @@ func (fn *function) interprets() bool {
 }
 
 // hottest names the functions that can be shown.
-func hottest(all []*function) string {
-	if all = readable(all); len(all) == 0 {
+func (f *functions) hottest(all []*function) string {
+	if all = f.readable(all); len(all) == 0 {
 		return "no function with samples has code that can be read"
 	}
 	return "the hottest functions are " + strings.Join(names(all), ", ")
@@ -187,12 +187,12 @@ func namesBy(all []*function, name func(*function) string) (some []string) {
 }
 
 // inlinedInto returns the functions with samples that contain inlined copies of the function.
-func (f *functions) inlinedInto(all []*function, o *Options) []string {
-	into := withNames(all, o.Function, func(fn *function, name string) bool {
+func (f *functions) inlinedInto(all []*function) []string {
+	into := withNames(all, f.opts.Function, func(fn *function, name string) bool {
 		if !fn.hasFile() {
 			return false
 		}
-		file, err := f.file(fn, o)
+		file, err := f.file(fn)
 		if err != nil {
 			return false
 		}
@@ -208,8 +208,8 @@ func (f *functions) inlinedInto(all []*function, o *Options) []string {
 }
 
 // without returns the path of a file that has the function, without samples.
-func (f *functions) without(all []*function, o *Options) string {
-	have := withNames(all, o.Function, func(fn *function, name string) bool { return len(f.starts(fn, name, o)) > 0 })
+func (f *functions) without(all []*function) string {
+	have := withNames(all, f.opts.Function, func(fn *function, name string) bool { return len(f.starts(fn, name)) > 0 })
 	if len(have) == 0 {
 		return ""
 	}
@@ -220,7 +220,7 @@ func (f *functions) without(all []*function, o *Options) string {
 func (f *functions) unreadable(events []int) error {
 	for _, event := range events {
 		for _, fn := range f.byEvent(event) {
-			return fn.check()
+			return f.check(fn)
 		}
 	}
 	return errors.New("the samples are in no known function")
@@ -228,23 +228,24 @@ func (f *functions) unreadable(events []int) error {
 
 // Errors of code that no file has.
 var (
-	errKernel    = errors.New("code of the kernel is not in the recording, and no file of this machine has it as it ran")
 	errGenerated = errors.New("a runtime generated it while the program ran (JIT): the recording has its name, but not its code")
 	errNoFile    = errors.New("no file has this code")
 )
 
 // readable returns the functions whose code can be read.
-func readable(all []*function) []*function {
-	return slices.DeleteFunc(slices.Clone(all), func(fn *function) bool { return !fn.readable() })
+func (f *functions) readable(all []*function) []*function {
+	return slices.DeleteFunc(slices.Clone(all), func(fn *function) bool { return !f.isReadable(fn) })
 }
 
-func (fn *function) readable() bool { return fn.check() == nil }
+func (f *functions) isReadable(fn *function) bool { return f.check(fn) == nil }
 
 // check returns why a function's code can't be read; nil if it can.
-func (fn *function) check() error {
+func (f *functions) check(fn *function) error {
 	switch {
 	case fn.object.Kernel:
-		return fmt.Errorf("cannot annotate %s: %w", fn.name, errKernel)
+		if _, err := f.kernel(); err != nil {
+			return fmt.Errorf("cannot annotate %s of the kernel: %w", fn.name, err)
+		}
 	case fn.image == nil:
 		return fmt.Errorf("cannot annotate %s: %w", fn.name, errNoFile)
 	case fn.image.Kind == process.Anon:

@@ -2,11 +2,12 @@ package annotate
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/host/kcore"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -27,13 +28,16 @@ type function struct {
 
 // functions are all functions with samples.
 type functions struct {
+	opts   *Options
 	all    []*function
 	totals []Count                              // by event, with samples in no function
 	files  map[callchain.ObjectID]*symbols.File // those that file has opened
+	kernel func() (*kernel, error)              // opens the kernel's code, once
+	memory *kcore.Reader                        // of the opened kernel; nil if there is none
 }
 
 // functions names the places of the samples. The result needs the process table.
-func (s *sink) functions(symbolizer *symbolize.Symbolizer) *functions {
+func (s *sink) functions(symbolizer *symbolize.Symbolizer, o *Options) *functions {
 	var frames []callchain.Frame
 	seen := make(map[callchain.Frame]int)
 	for p := range s.counts {
@@ -42,7 +46,14 @@ func (s *sink) functions(symbolizer *symbolize.Symbolizer) *functions {
 			frames = append(frames, p.frame)
 		}
 	}
-	f := &functions{totals: s.totals, files: make(map[callchain.ObjectID]*symbols.File)}
+	f := &functions{opts: o, totals: s.totals, files: make(map[callchain.ObjectID]*symbols.File)}
+	f.kernel = sync.OnceValues(func() (*kernel, error) {
+		k, err := openKernel(o)
+		if err == nil {
+			f.memory = k.memory
+		}
+		return k, err
+	})
 	if len(frames) == 0 {
 		return f
 	}
@@ -116,14 +127,14 @@ func (fn *function) shortName() string {
 }
 
 // file opens the file of a function that has one. It belongs to f.
-func (f *functions) file(fn *function, o *Options) (*symbols.File, error) {
+func (f *functions) file(fn *function) (*symbols.File, error) {
 	if file := f.files[fn.id]; file != nil {
 		return file, nil
 	}
 	if fn.image.Code == nil {
 		return nil, fn.image.Err
 	}
-	debugFiles := o.DebugFiles
+	debugFiles := f.opts.DebugFiles
 	if debugFiles == nil {
 		debugFiles = symbols.DebugFiles("")
 	}
@@ -134,11 +145,12 @@ func (f *functions) file(fn *function, o *Options) (*symbols.File, error) {
 	return file, err
 }
 
-// close closes the debug files.
-func (f *functions) close() error {
-	var errs []error
+// close closes the debug files and the kernel's memory, which were only read.
+func (f *functions) close() {
 	for _, file := range f.files {
-		errs = append(errs, file.Close())
+		file.Close()
 	}
-	return errors.Join(errs...)
+	if f.memory != nil {
+		f.memory.Close()
+	}
 }

@@ -59,25 +59,16 @@ type Place struct {
 	Line int    // from 1; 0 if unknown
 }
 
-// maxCode bounds the size of a function, in bytes.
-const maxCode = 4 << 20
-
 // listing makes the listing of the chosen function.
-func (f *functions) listing(o *Options) (*Listing, error) {
-	c, err := f.choose(o)
+func (f *functions) listing() (*Listing, error) {
+	c, err := f.choose()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.check(); err != nil {
+	if err := f.check(c.function); err != nil {
 		return nil, err
 	}
-	file, err := f.file(c.function, o)
-	if err != nil {
-		return nil, fmt.Errorf("cannot annotate %s of %s: %w", c.name, c.object.Path, err)
-	}
-	if !disasm.CanDecode(file.Machine()) {
-		return nil, fmt.Errorf("cannot annotate %s of %s: ringtap does not decode code of %v", c.name, c.object.Path, file.Machine())
-	}
+	o := f.opts
 	l := &Listing{Function: c.fullName(), Object: c.object.Path, Event: o.Events[c.event].Name,
 		Samples: c.counts[c.event], All: f.totals[c.event], SameName: c.named, Closed: names(c.closed)}
 	l.Others = names(c.others)
@@ -89,51 +80,26 @@ func (f *functions) listing(o *Options) (*Listing, error) {
 			l.Events = append(l.Events, o.Events[i].Name)
 		}
 	}
-	if err := l.decode(file, c, o.Syntax); err != nil {
+	code, err := f.code(c.function)
+	if err == nil && !disasm.CanDecode(code.machine) {
+		err = fmt.Errorf("ringtap does not decode code of %v", code.machine)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cannot annotate %s of %s: %w", c.name, c.object.Path, err)
 	}
+	l.decode(code, o.Syntax)
+	l.count(code, c)
 	from := sources{symfs: o.Symfs, made: o.Made}
-	l.addLines(file, &from)
+	l.addLines(code, &from)
 	l.Changed = from.changed
 	return l, nil
 }
 
-// extent returns the size of a function, whose start is a file offset.
-func extent(file *symbols.File, start uint64) (size uint64, ok bool) {
-	if symbol, ok := file.Lookup(start); ok && symbol.Start == start {
-		return symbol.Size, true
-	}
-	if symbol, ok := file.Implied(start); ok && symbol.Start == start {
-		return symbol.Size, true
-	}
-	begin, size, ok := file.Bounds(start)
-	return size - (start - begin), ok
-}
-
-// decode reads the instructions and counts their samples.
-func (l *Listing) decode(file *symbols.File, c choice, syntax disasm.Syntax) error {
-	size, ok := extent(file, c.start)
-	if !ok || size > maxCode {
-		return fmt.Errorf("the size of the function is not known, or over %d MiB", maxCode>>20)
-	}
-	code, err := file.Code(c.start, size)
-	if err != nil {
-		return err
-	}
-	address, ok := file.Vaddr(c.start)
-	if !ok {
-		return fmt.Errorf("offset %#x is not loaded", c.start)
-	}
-	d := disasm.Decoder{Machine: file.Machine(), Syntax: syntax, Name: func(at uint64) (string, uint64) { return nameOf(file, at) }}
-	for _, inst := range d.Function(code, address) {
+// decode adds the instructions.
+func (l *Listing) decode(from *code, syntax disasm.Syntax) {
+	d := disasm.Decoder{Machine: from.machine, Syntax: syntax, Name: from.name}
+	for _, inst := range d.Function(from.bytes, from.address) {
 		l.Code = append(l.Code, Instruction{Inst: inst})
-	}
-	for p, count := range c.places {
-		if p.event == c.event {
-			if i := l.index(address + p.frame.Offset - c.start); i >= 0 {
-				l.Code[i].add(count)
-			}
-		}
 	}
 	for i := range l.Code {
 		if inst := &l.Code[i]; inst.Jumps {
@@ -142,7 +108,18 @@ func (l *Listing) decode(file *symbols.File, c choice, syntax disasm.Syntax) err
 			}
 		}
 	}
-	return nil
+}
+
+// count adds the samples.
+func (l *Listing) count(from *code, c choice) {
+	for p, count := range c.places {
+		if p.event != c.event {
+			continue
+		}
+		if i := l.index(from.address + p.frame.Offset - c.start); i >= 0 {
+			l.Code[i].add(count)
+		}
+	}
 }
 
 // index returns the index of the instruction that has a byte at an address, or -1.
@@ -157,30 +134,13 @@ func (l *Listing) index(address uint64) int {
 	return i - 1
 }
 
-// nameOf returns the name of the function or the variable at an address of a file.
-func nameOf(file *symbols.File, address uint64) (name string, start uint64) {
-	if offset, ok := file.Offset(address); ok {
-		if symbol, ok := file.Lookup(offset); ok {
-			return symbols.DemangleShort(symbol.Name), address - (offset - symbol.Start)
-		}
-	}
-	if raw, start, ok := file.Variable(address); ok {
-		return symbols.DemangleShort(raw), start
-	}
-	return "", 0
-}
-
 // addLines adds the source lines of the instructions.
-func (l *Listing) addLines(file *symbols.File, from *sources) {
+func (l *Listing) addLines(code *code, from *sources) {
 	byPlace := make(map[string]*SourceLine) // one for each place and chain of calls
 	for i := range l.Code {
 		inst := &l.Code[i]
-		offset, ok := file.Offset(inst.Address)
-		if !ok {
-			continue
-		}
-		lines, err := file.Lines(offset)
-		if err != nil || len(lines) == 0 || lines[0].Line == 0 {
+		lines := code.lines(inst.Address)
+		if len(lines) == 0 || lines[0].Line == 0 {
 			continue
 		}
 		place := fmt.Sprint(lines)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/engine"
+	"github.com/ringtap/ringtap/internal/host/kcore"
 	"github.com/ringtap/ringtap/internal/object/disasm"
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/stack/symbolize"
@@ -27,6 +28,9 @@ type Options struct {
 	Syntax disasm.Syntax
 	// DebugFiles opens separate debug files; if nil, see symbolize.Options.
 	DebugFiles func(path string) (symbols.ReaderAtCloser, int64, error)
+	// KernelMemory opens the memory of the recorded kernel, if it still runs. It is called at most
+	// once. If it is nil, functions of the kernel are not shown.
+	KernelMemory func() (*kcore.Reader, error)
 	// Symfs is a directory with the recorded machine's files, where source files are looked for
 	// first; "" is none.
 	Symfs string
@@ -57,8 +61,8 @@ func Run(ctx context.Context, o Options) (*Listing, engine.Account, error) {
 	}
 	symbolizer := symbolize.New(symbolize.Options{Host: o.Source.Host(), DebugFiles: o.DebugFiles, Logger: o.Logger})
 	defer symbolizer.Close() // an error does not matter: the debug files were only read
-	all := s.functions(symbolizer)
+	all := s.functions(symbolizer, &o)
 	defer all.close()
-	l, err := all.listing(&o)
+	l, err := all.listing()
 	return l, account, err
 }
