@@ -38,7 +38,8 @@ slow one. > marks targets of jumps. inlined names the calls that the compiler re
 FUNCTION is a name as in ringtap report or in the symbol table, or FILE:NAME. Of several functions
 with that name, the hottest is shown.
 
-Files are found as by ringtap report. The kernel, generated code (Java, Node.js) and interpreted
+Files are found as by ringtap report. Functions of the kernel are read from its memory (/proc/kcore)
+if it has not been booted since the recording. Generated code (Java, Node.js) and interpreted
 functions (Python) cannot be annotated: no file has their machine code.
 `
 

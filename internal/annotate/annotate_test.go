@@ -3,6 +3,7 @@ package annotate
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,8 +118,9 @@ func TestFunctionsAreFoundByTheirNames(t *testing.T) {
 	p := compile(t, "gcc")
 	hits := append(p.hits("compute", 0, 0), p.hits("unrolled", 0)...)
 	hits = append(hits,
-		hit{address: 0xffffffff81000010, period: 1, samples: 9, mode: unix.PERF_RECORD_MISC_KERNEL},
-		hit{address: jitStart, period: 1, samples: 9, jit: true},
+		hit{address: 0xffffffff81000010, period: 1000, samples: 9, mode: unix.PERF_RECORD_MISC_KERNEL},
+		hit{address: 0xffffffff81000110, period: 1e9, samples: 1, mode: unix.PERF_RECORD_MISC_KERNEL, idle: true},
+		hit{address: jitStart, period: 1000, samples: 9, jit: true},
 		hit{event: 1, address: p.functions["unrolled"].Value, period: 1, samples: 4})
 	path := p.record(t, "x86_64", hits...)
 	for _, test := range []struct{ function, event, want, wantEvent string }{
@@ -157,6 +159,13 @@ func TestFunctionsAreFoundByTheirNames(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q of %q: %v, want %s", test.function, test.event, err, test.want)
 		}
+	}
+	l, err := run(t, path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"LJava;generated", "vfs_read"}; !slices.Equal(l.Closed, want) { // the idle task is not hot
+		t.Errorf("%q are hotter than compute, want %q", l.Closed, want)
 	}
 	if _, err := run(t, p.record(t, "x86_64"), Options{}); !errors.Is(err, ErrNoSamples) {
 		t.Errorf("an empty recording: %v", err)

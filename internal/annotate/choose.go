@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/text/match"
 )
@@ -40,6 +41,8 @@ func (f *functions) choose() (choice, error) {
 			}
 			continue
 		}
+		// A CPU that does nothing is no hot spot.
+		found = slices.DeleteFunc(found, func(fn *function) bool { return 2*fn.idle[event].Samples > fn.counts[event].Samples })
 		if i := slices.IndexFunc(found, f.isReadable); i >= 0 {
 			return choice{function: found[i], event: event, others: f.readable(found[i+1:]), closed: found[:i]}, nil
 		}
@@ -73,20 +76,20 @@ func (f *functions) events() (events []int, err error) {
 // find returns the functions that a name means, of those given. It first compares the names of the
 // functions with samples. Only if none is the same does it read the symbol tables of their files,
 // for aliases and for the ways to write a C++ name.
-func (f *functions) find(of []*function) []*function {
-	found := withNames(of, f.opts.Function, func(fn *function, name string) bool {
+func (f *functions) find(all []*function) []*function {
+	found := withNames(all, f.opts.Function, func(fn *function, name string) bool {
 		return fn.name == name || fn.raw == name || fn.shortName() == name || fn.fullName() == name
 	})
 	if len(found) > 0 {
 		return found
 	}
-	return withNames(of, f.opts.Function, func(fn *function, name string) bool { return slices.Contains(f.starts(fn, name), fn.start) })
+	return withNames(all, f.opts.Function, func(fn *function, name string) bool { return slices.Contains(f.starts(fn, name, false), fn.start) })
 }
 
 // withNames returns the functions that have a name. NAME is tried before OBJECT:NAME, because C++
 // names have colons.
-func withNames(of []*function, name string, has func(fn *function, name string) bool) (found []*function) {
-	for _, fn := range of {
+func withNames(all []*function, name string, has func(fn *function, name string) bool) (found []*function) {
+	for _, fn := range all {
 		if has(fn, name) {
 			found = append(found, fn)
 		}
@@ -95,7 +98,7 @@ func withNames(of []*function, name string, has func(fn *function, name string) 
 	if len(found) > 0 || !ok || strings.HasPrefix(rest, ":") {
 		return found
 	}
-	for _, fn := range of {
+	for _, fn := range all {
 		if isObject(fn.object.Path, object) && has(fn, rest) {
 			found = append(found, fn)
 		}
@@ -110,19 +113,38 @@ func isObject(file, word string) bool {
 	return file == word || base == word || strings.HasPrefix(base, word+".so") || strings.HasPrefix(base, word+"-")
 }
 
-// starts returns the offsets of the functions of a name in a function's file.
-func (f *functions) starts(fn *function, name string) (starts []uint64) {
+// lookUp is a name that is looked for in a file.
+type lookUp struct {
+	id      callchain.ObjectID
+	name    string
+	inlined bool
+}
+
+// starts returns the offsets of the functions of a name in a function's file, or of the functions that
+// it was inlined into. The first call for a file reads its tables.
+func (f *functions) starts(fn *function, name string, inlined bool) []uint64 {
 	if !fn.hasFile() {
 		return nil
 	}
-	file, err := f.file(fn)
-	if err != nil {
-		return nil
+	key := lookUp{fn.id, name, inlined}
+	starts, known := f.lookUps[key]
+	if known {
+		return starts
 	}
-	all, _ := file.Find(name) // the tables that can be read
-	for i := range all {
-		starts = append(starts, all[i].Offset)
+	if file, err := f.file(fn); err == nil && inlined {
+		copies, _ := file.Inlined(name) // without debug information there are none
+		for _, c := range copies {
+			if symbol, ok := file.Lookup(c.Offset); ok {
+				starts = append(starts, symbol.Start)
+			}
+		}
+	} else if err == nil {
+		all, _ := file.Find(name) // by the tables that can be read
+		for i := range all {
+			starts = append(starts, all[i].Offset)
+		}
 	}
+	f.lookUps[key] = starts
 	return starts
 }
 
@@ -188,28 +210,12 @@ func namesBy(all []*function, name func(*function) string) (some []string) {
 
 // inlinedInto returns the functions with samples that contain inlined copies of the function.
 func (f *functions) inlinedInto(all []*function) []string {
-	into := withNames(all, f.opts.Function, func(fn *function, name string) bool {
-		if !fn.hasFile() {
-			return false
-		}
-		file, err := f.file(fn)
-		if err != nil {
-			return false
-		}
-		copies, _ := file.Inlined(name) // without debug information there are none
-		for _, c := range copies {
-			if in, ok := file.Lookup(c.Offset); ok && in.Start == fn.start {
-				return true
-			}
-		}
-		return false
-	})
-	return names(into)
+	return names(withNames(all, f.opts.Function, func(fn *function, name string) bool { return slices.Contains(f.starts(fn, name, true), fn.start) }))
 }
 
 // without returns the path of a file that has the function, without samples.
 func (f *functions) without(all []*function) string {
-	have := withNames(all, f.opts.Function, func(fn *function, name string) bool { return len(f.starts(fn, name)) > 0 })
+	have := withNames(all, f.opts.Function, func(fn *function, name string) bool { return len(f.starts(fn, name, false)) > 0 })
 	if len(have) == 0 {
 		return ""
 	}

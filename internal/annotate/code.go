@@ -59,9 +59,9 @@ func fileCode(file *symbols.File, start uint64) (*code, error) {
 	}
 	return &code{
 		machine: file.Machine(), address: address, bytes: text,
-		name: func(at uint64) (string, uint64) { return nameOf(file, at) },
-		lines: func(at uint64) []symbols.Line {
-			lines, _ := file.Lines(start + at - address) // without them, the code is shown alone
+		name: func(address uint64) (string, uint64) { return nameOf(file, address) },
+		lines: func(in uint64) []symbols.Line {
+			lines, _ := file.Lines(start + in - address) // without them, the code is shown alone
 			return lines
 		},
 	}, nil
@@ -99,8 +99,8 @@ type kernel struct {
 	symbols *symbols.Kallsyms
 }
 
-// errNoKernel is returned if the caller of Run opens no kernel.
-var errNoKernel = errors.New("its code is not in the recording")
+// errNoKernel is wrapped by the error of a kernel function whose code can't be read.
+var errNoKernel = errors.New("its code is only in the kernel's memory")
 
 func openKernel(o *Options) (*kernel, error) {
 	if o.KernelMemory == nil {
@@ -137,8 +137,8 @@ func (k *kernel) code(start uint64) (*code, error) {
 	}
 	return &code{
 		machine: k.machine, address: start, bytes: text,
-		name: func(at uint64) (string, uint64) {
-			s, _ := k.symbols.Lookup(at)
+		name: func(address uint64) (string, uint64) {
+			s, _ := k.symbols.Lookup(address)
 			return s.Name, s.Start
 		},
 		lines: func(uint64) []symbols.Line { return nil },

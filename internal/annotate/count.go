@@ -22,6 +22,7 @@ func (c *Count) add(other Count) {
 type place struct {
 	frame callchain.Frame
 	event int
+	idle  bool // in the idle task
 }
 
 // sink counts samples by place.
@@ -49,7 +50,7 @@ func (s *sink) Record(record perfevent.Record) error {
 	}
 	one := Count{Samples: 1, Period: sample.Period}
 	s.totals[sample.Sampling].add(one)
-	p := place{event: sample.Sampling}
+	p := place{event: sample.Sampling, idle: sample.PID == 0}
 	switch sample.Misc & unix.PERF_RECORD_MISC_CPUMODE_MASK {
 	case unix.PERF_RECORD_MISC_KERNEL:
 		p.frame = callchain.Frame{Object: callchain.Kernel, Offset: sample.IP}

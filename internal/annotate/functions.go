@@ -21,19 +21,21 @@ type function struct {
 	start     uint64 // offset in the object, or address: see process.Kind
 	id        callchain.ObjectID
 	object    profile.Object
-	image     *stack.Image // nil for the kernel
-	counts    []Count      // by event
+	image     *stack.Image
+	counts    []Count // by event
+	idle      []Count // the part of counts that is in the idle task
 	places    map[place]Count
 }
 
 // functions are all functions with samples.
 type functions struct {
-	opts   *Options
-	all    []*function
-	totals []Count                              // by event, with samples in no function
-	files  map[callchain.ObjectID]*symbols.File // those that file has opened
-	kernel func() (*kernel, error)              // opens the kernel's code, once
-	memory *kcore.Reader                        // of the opened kernel; nil if there is none
+	opts    *Options
+	all     []*function
+	totals  []Count                              // by event, with samples in no function
+	files   map[callchain.ObjectID]*symbols.File // those that file has opened
+	lookUps map[lookUp][]uint64                  // results of starts
+	kernel  func() (*kernel, error)              // opens the kernel's code, once
+	memory  *kcore.Reader                        // of the opened kernel; nil if there is none
 }
 
 // functions names the places of the samples. The result needs the process table.
@@ -46,7 +48,7 @@ func (s *sink) functions(symbolizer *symbolize.Symbolizer, o *Options) *function
 			frames = append(frames, p.frame)
 		}
 	}
-	f := &functions{opts: o, totals: s.totals, files: make(map[callchain.ObjectID]*symbols.File)}
+	f := &functions{opts: o, totals: s.totals, files: make(map[callchain.ObjectID]*symbols.File), lookUps: make(map[lookUp][]uint64)}
 	f.kernel = sync.OnceValues(func() (*kernel, error) {
 		k, err := openKernel(o)
 		if err == nil {
@@ -74,11 +76,14 @@ func (s *sink) functions(symbolizer *symbolize.Symbolizer, o *Options) *function
 		fn := byKey[k]
 		if fn == nil {
 			fn = &function{name: frame.Name, raw: frame.RawName, start: frame.Start, id: p.frame.Object, object: named.Objects[frame.Object],
-				image: set.Images[p.frame.Object], counts: make([]Count, len(s.totals)), places: make(map[place]Count)}
+				image: set.Images[p.frame.Object], counts: make([]Count, len(s.totals)), idle: make([]Count, len(s.totals)), places: make(map[place]Count)}
 			byKey[k] = fn
 			f.all = append(f.all, fn)
 		}
 		fn.counts[p.event].add(count)
+		if p.idle {
+			fn.idle[p.event].add(count)
+		}
 		fn.places[p] = count
 	}
 	return f

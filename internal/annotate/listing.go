@@ -195,13 +195,13 @@ func (l *Listing) Notes() (notes []string) {
 		notes = append(notes, "the hottest function is shown; ringtap annotate NAME shows another: "+others)
 	}
 	if len(l.Closed) > 0 {
-		notes = append(notes, "hotter, but of the kernel, or without a file of their code: "+strings.Join(l.Closed, ", "))
+		notes = append(notes, "hotter, but their code cannot be read: "+strings.Join(l.Closed, ", "))
 	}
 	if len(l.Events) > 0 {
 		notes = append(notes, fmt.Sprintf("the function also has samples of %s: --metric selects an event", strings.Join(l.Events, ", ")))
 	}
 	if len(l.Lines) == 0 {
-		notes = append(notes, "no source lines: the file has no debug information of this function")
+		notes = append(notes, "no source lines: there is no debug information of this function")
 	}
 	if len(l.Changed) > 0 {
 		notes = append(notes, "changed after the recording, so not shown: "+strings.Join(l.Changed, ", "))

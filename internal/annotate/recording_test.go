@@ -63,6 +63,7 @@ type hit struct {
 	samples int
 	mode    uint16 // 0 is user
 	jit     bool   // the address is in generated code
+	idle    bool   // it is the idle task's
 }
 
 // jitStart is the address of generated code in recordings.
@@ -107,20 +108,25 @@ func (p *program) record(t *testing.T, machine string, hits ...hit) string {
 	time := uint64(1)
 	for _, h := range hits {
 		mode, ip := h.mode, p.start+h.address
-		switch {
-		case mode == unix.PERF_RECORD_MISC_KERNEL || h.jit:
+		if mode == unix.PERF_RECORD_MISC_KERNEL || h.jit {
 			ip = h.address
 		}
 		if mode == 0 {
 			mode = unix.PERF_RECORD_MISC_USER
 		}
+		sample := perfevent.Sample{Header: perfevent.Header{Misc: mode, PID: pid, TID: pid, ID: uint64(h.event) + 1}, IP: ip, Period: h.period}
+		if h.idle {
+			sample.PID, sample.TID = 0, 0
+		}
 		for range h.samples {
 			time++
-			put(&perfevent.Sample{Header: perfevent.Header{Misc: mode, PID: pid, TID: pid, Time: time, ID: uint64(h.event) + 1}, IP: ip, Period: h.period})
+			sample.Time = time
+			put(&sample)
 		}
 	}
 	symbols := []perfdata.SymbolTable{
-		{Path: "[kernel.kallsyms]", Kind: perfdata.KernelSymbols, Symbols: []perfdata.Symbol{{Name: "vfs_read", Address: 0xffffffff81000000, Size: 0x100}}},
+		{Path: "[kernel.kallsyms]", Kind: perfdata.KernelSymbols, Symbols: []perfdata.Symbol{
+			{Name: "vfs_read", Address: 0xffffffff81000000, Size: 0x100}, {Name: "default_idle", Address: 0xffffffff81000100, Size: 0x100}}},
 		{Path: "/tmp/perf-1234.map", Kind: perfdata.GeneratedSymbols, Symbols: []perfdata.Symbol{{Name: "LJava;generated", Address: jitStart, Size: 0x100}}},
 	}
 	if err := w.Close(perfdata.Sections{Symbols: symbols}); err != nil {

@@ -25,6 +25,8 @@ func TestInstructionsAreThoseOfObjdump(t *testing.T) {
 		{elf.EM_X86_64, ATT, "4898", "cltq"},
 		{elf.EM_X86_64, ATT, "c3", "ret"},
 		{elf.EM_X86_64, ATT, "c5fd6f06", "vmovdqa (%rsi),%ymm0"},
+		{elf.EM_X86_64, ATT, "f348ab", "rep stos %rax,%es:(%rdi)"},
+		{elf.EM_X86_64, ATT, "f00fb111", "lock cmpxchg %edx,(%rcx)"},
 		{elf.EM_X86_64, ATT, "06", "(bad)"},
 		{elf.EM_X86_64, Intel, "488985f8feffff", "mov    qword ptr [rbp-0x108], rax"},
 		{elf.EM_386, ATT, "8b4508", "mov    0x8(%ebp),%eax"},

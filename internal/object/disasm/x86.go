@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/arch/x86/x86asm"
@@ -96,11 +97,17 @@ func respelled(text string) string {
 	return text
 }
 
+// prefixes are written before an instruction, without columns.
+var prefixes = []string{"lock", "rep", "repz", "repnz", "repn", "notrack", "bnd", "data16", "addr32", "cs", "ds", "es", "ss", "fs", "gs"}
+
 // padded aligns the operands as objdump does.
 func padded(text string) string {
 	op, operands, _ := strings.Cut(strings.TrimSpace(text), " ")
-	if operands == "" {
+	switch {
+	case operands == "":
 		return op
+	case slices.Contains(prefixes, op):
+		return op + " " + operands
 	}
 	return fmt.Sprintf("%-6s %s", op, operands)
 }
