@@ -33,7 +33,7 @@ func DemangleParams(name string) string {
 // DemangleShort is like Demangle, but also leaves out template arguments: ns::T::f. It serves texts
 // that have no room for them.
 func DemangleShort(name string) string {
-	return withoutArgs(Demangle(name))
+	return strings.TrimRight(withoutArgs(Demangle(name)), " ") // there is one before the arguments of operator<<
 }
 
 // DemangleWhole is like DemangleParams, but writes all suffixes of a C++ name as

@@ -221,7 +221,13 @@ func TestTheTextFitsTheTerminal(t *testing.T) {
 			}
 		}
 	}
+	if head, _, _ := strings.Cut(written(t, l, TextOptions{Width: 80}), "\n"); !strings.HasPrefix(head, "unrolled (sums): ") || !strings.HasSuffix(head, " samples") {
+		t.Errorf("the head is cut: %q", head) // the program is in a directory with a long name
+	}
 	all := written(t, l, TextOptions{All: true, Top: 10, Height: 24})
+	if !strings.Contains(all, `printf("%ld\n", sum);`) {
+		t.Error("the text of a source line is not as it is in the file")
+	}
 	for i := range l.Code {
 		if !strings.Contains(all, l.Code[i].Text) {
 			t.Errorf("--all has no %q", l.Code[i].Text)

@@ -259,7 +259,7 @@ func (f *functions) check(fn *function) error {
 	case !fn.hasFile():
 		return fmt.Errorf("cannot annotate %s: %s: %w", fn.name, fn.object.Path, errNoFile)
 	case fn.image.Code == nil:
-		return fmt.Errorf("cannot annotate %s of %s: %w", fn.name, fn.object.Path, fn.image.Err)
+		return fmt.Errorf("cannot annotate %s: %w; --symfs DIRECTORY says where the recorded files are", fn.name, fn.image.Err)
 	}
 	return nil
 }

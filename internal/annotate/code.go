@@ -23,7 +23,7 @@ type code struct {
 }
 
 // maxCode bounds the size of a function, in bytes.
-const maxCode = 4 << 20
+const maxCode = 1 << 20
 
 var errSize = fmt.Errorf("the size of the function is not known, or over %d MiB", maxCode>>20)
 

@@ -30,6 +30,9 @@ type Listing struct {
 	Closed []string
 	// Events are the other events with samples in the function.
 	Events []string
+	// Outside is how many samples have the function's name, but are not in its code. Symbols may
+	// overlap.
+	Outside uint64
 	// Changed are source files whose text is not known, because they changed after the recording.
 	Changed []string
 }
@@ -118,6 +121,8 @@ func (l *Listing) count(from *code, c choice) {
 		}
 		if i := l.index(from.address + p.frame.Offset - c.start); i >= 0 {
 			l.Code[i].add(count)
+		} else {
+			l.Outside += count.Samples
 		}
 	}
 }
@@ -199,6 +204,9 @@ func (l *Listing) Notes() (notes []string) {
 	}
 	if len(l.Events) > 0 {
 		notes = append(notes, fmt.Sprintf("the function also has samples of %s: --metric selects an event", strings.Join(l.Events, ", ")))
+	}
+	if l.Outside > 0 {
+		notes = append(notes, fmt.Sprintf("%d samples of the function are outside of the code that its symbol has", l.Outside))
 	}
 	if len(l.Lines) == 0 {
 		notes = append(notes, "no source lines: there is no debug information of this function")

@@ -65,12 +65,17 @@ func share(part, whole Count) float64 {
 	return 100 * float64(part.Period) / float64(whole.Period)
 }
 
-// line returns a line of text, escaped and cut at the terminal's width, in a style.
-func (t *text) line(style, s string) string {
-	s = escape.Text(s)
-	if t.opts.Width > 0 && twwidth.Width(s) > t.opts.Width {
-		s = twwidth.Truncate(s, t.opts.Width-1) + "…"
+// cut returns the start of s if it is wider than width columns and there is a terminal.
+func (t *text) cut(s string, width int) string {
+	if t.opts.Width == 0 || twwidth.Width(s) <= width {
+		return s
 	}
+	return twwidth.Truncate(s, width-1) + "…"
+}
+
+// line returns a line of escaped text, cut at the terminal's width, in a style.
+func (t *text) line(style, s string) string {
+	s = t.cut(s, t.opts.Width)
 	if t.opts.Color && style != regular {
 		s = "\x1b[" + style + "m" + s + "\x1b[0m"
 	}
@@ -88,14 +93,18 @@ func heat(percent float64) string {
 	return regular
 }
 
-// head writes what is shown. If the line is too long, the function's name is cut.
+// head writes what is shown. If the line is too long, the directory is left out and the function's
+// name is cut.
 func (t *text) head() {
-	function := t.Function
-	rest := fmt.Sprintf(" (%s): %s of %s, %d of %d samples", t.Object, percentText(share(t.Samples, t.All)), t.Event, t.Samples.Samples, t.All.Samples)
-	if room := max(t.opts.Width-twwidth.Width(escape.Text(rest)), 10); t.opts.Width > 0 && twwidth.Width(escape.Text(function)) > room {
-		function = twwidth.Truncate(function, room-1) + "…"
+	function, object := escape.Text(t.Function), t.Object
+	rest := func() string {
+		return fmt.Sprintf(" (%s): %s of %s, %d of %d samples", object, percentText(share(t.Samples, t.All)), t.Event, t.Samples.Samples, t.All.Samples)
 	}
-	t.out.WriteString(t.line(bold, function+rest))
+	if width := t.opts.Width; width > 0 && twwidth.Width(function+escape.Text(rest())) > width {
+		object = path.Base(object)
+		function = t.cut(function, max(width-twwidth.Width(escape.Text(rest())), minText))
+	}
+	t.out.WriteString(t.line(bold, function+escape.Text(rest())))
 }
 
 func percentText(percent float64) string { return fmt.Sprintf("%.2f%%", percent) }
@@ -109,14 +118,14 @@ func (t *text) hotLines() {
 	lines := t.Lines[:min(len(t.Lines), max(top, 1))]
 	width := 0
 	for i := range lines {
-		width = max(width, twwidth.Width(lines[i].Place.String()))
+		width = max(width, twwidth.Width(escape.Text(lines[i].Place.String())))
 	}
 	for i := range lines {
 		s := &lines[i]
 		if i == 0 {
 			t.out.WriteString("\n")
 		}
-		row := fmt.Sprintf("%7s  %-*s  %s", percentText(t.percent(s.Count)), width, s.Place, s.Text)
+		row := fmt.Sprintf("%7s  %-*s  %s", percentText(t.percent(s.Count)), width, escape.Text(s.Place.String()), escape.Text(s.Text))
 		t.out.WriteString(t.line(heat(t.percent(s.Count)), strings.TrimRight(row, " ")))
 	}
 }
@@ -129,15 +138,13 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d", path.Base(p.File), p.Line)
 }
 
-// minText is how many columns of a source line are shown at least before the names of inlined calls.
+// minText is how many columns of a name or a source line are shown at least before what follows it.
 const minText = 30
 
 // heading returns the line above the first instruction of a source line.
 func (t *text) heading(s *SourceLine) string {
-	place, source, inlined := s.Place.String()+"  ", escape.Text(s.Text), escape.Text(s.inlined())
-	if room := max(t.opts.Width-twwidth.Width(place+inlined), minText); t.opts.Width > 0 && twwidth.Width(source) > room {
-		source = twwidth.Truncate(source, room-1) + "…"
-	}
+	place, inlined := escape.Text(s.Place.String())+"  ", escape.Text(s.inlined())
+	source := t.cut(escape.Text(s.Text), max(t.opts.Width-twwidth.Width(place+inlined), minText))
 	return t.line(faint, strings.TrimRight(place+source+inlined, " "))
 }
 
@@ -175,7 +182,7 @@ func (t *text) instruction(inst *Instruction) string {
 		percent = fmt.Sprintf("%.2f", t.percent(inst.Count))
 		style = heat(t.percent(inst.Count))
 	}
-	return t.line(style, fmt.Sprintf("%7s %s %*x:  %s", percent, mark, t.addressWidth(), inst.Address, inst.Text))
+	return t.line(style, fmt.Sprintf("%7s %s %*x:  %s", percent, mark, t.addressWidth(), inst.Address, escape.Text(inst.Text)))
 }
 
 // addressWidth returns the digits of the longest address.

@@ -25,6 +25,7 @@ func TestInstructionsAreThoseOfObjdump(t *testing.T) {
 		{elf.EM_X86_64, ATT, "4898", "cltq"},
 		{elf.EM_X86_64, ATT, "c3", "ret"},
 		{elf.EM_X86_64, ATT, "c5fd6f06", "vmovdqa (%rsi),%ymm0"},
+		{elf.EM_X86_64, ATT, "644803042500000000", "add    %fs:0x0,%rax"},
 		{elf.EM_X86_64, ATT, "f348ab", "rep stos %rax,%es:(%rdi)"},
 		{elf.EM_X86_64, ATT, "f00fb111", "lock cmpxchg %edx,(%rcx)"},
 		{elf.EM_X86_64, ATT, "06", "(bad)"},

@@ -84,8 +84,9 @@ var spellings = map[string]string{
 	"cbw": "cbtw", "cwde": "cwtl", "cdqe": "cltq", "cwd": "cwtd", "cdq": "cltd", "cqo": "cqto", "movsxd": "movslq",
 }
 
-// forms has what x86asm takes for a prefix and an instruction.
-var forms = strings.NewReplacer("data16 nop", "xchg %ax,%ax", "data32 nopw", "data16 nopw", "ds jmp", "notrack jmp", "ds call", "notrack call")
+// forms has what x86asm takes for a prefix and an instruction, and the offset 0 that it leaves out.
+var forms = strings.NewReplacer("data16 nop", "xchg %ax,%ax", "data32 nopw", "data16 nopw", "ds jmp", "notrack jmp", "ds call", "notrack call",
+	"%fs:,", "%fs:0x0,", "%gs:,", "%gs:0x0,")
 
 // respelled replaces the name of an instruction.
 func respelled(text string) string {
