@@ -93,6 +93,9 @@ func heat(percent float64) string {
 	return regular
 }
 
+// minName is how many columns of the function's name are shown at least.
+const minName = 10
+
 // head writes what is shown. If the line is too long, the directory is left out and the function's
 // name is cut.
 func (t *text) head() {
@@ -102,7 +105,7 @@ func (t *text) head() {
 	}
 	if width := t.opts.Width; width > 0 && twwidth.Width(function+escape.Text(rest())) > width {
 		object = path.Base(object)
-		function = t.cut(function, max(width-twwidth.Width(escape.Text(rest())), minText))
+		function = t.cut(function, max(width-twwidth.Width(escape.Text(rest())), minName))
 	}
 	t.out.WriteString(t.line(bold, function+escape.Text(rest())))
 }
@@ -138,7 +141,7 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d", path.Base(p.File), p.Line)
 }
 
-// minText is how many columns of a name or a source line are shown at least before what follows it.
+// minText is how many columns of a source line are shown at least before the names of inlined calls.
 const minText = 30
 
 // heading returns the line above the first instruction of a source line.
