@@ -30,6 +30,12 @@ func DemangleParams(name string) string {
 	return demangleName(name, demangle.NoClones)
 }
 
+// DemangleShort is like Demangle, but also leaves out template arguments: ns::T::f. It serves texts
+// that have no room for them.
+func DemangleShort(name string) string {
+	return strings.TrimRight(withoutArgs(Demangle(name)), " ") // there is one before the arguments of operator<<
+}
+
 // DemangleWhole is like DemangleParams, but writes all suffixes of a C++ name as
 // abi::__cxa_demangle does: f(int) [clone .cold]. bpftrace prints names in this form.
 func DemangleWhole(name string) string {

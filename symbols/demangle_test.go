@@ -43,6 +43,23 @@ func TestDemangle(t *testing.T) {
 	}
 }
 
+func TestAShortNameHasNoTemplateArguments(t *testing.T) {
+	for raw, want := range map[string]string{
+		"malloc":                      "malloc",
+		"_ZNKSt6vectorIiSaIiEE3endEv": "std::vector::end",
+		"_ZN9__gnu_cxxmiIPiSt6vectorIiSaIiEEEENS_17__normal_iteratorIT_T0_E15difference_typeERKS7_SA_": "__gnu_cxx::operator-",
+		"_ZN2ns1TltERKS0_": "ns::T::operator<",
+		"_ZN2ns1TptEv":     "ns::T::operator->",
+		"_ZN2ns1TmmEi":     "ns::T::operator--",
+		"_ZN2ns1TssERKS0_": "ns::T::operator<=>",
+		"_ZlsIiEvT_i":      "operator<<",
+	} {
+		if got := DemangleShort(raw); got != want {
+			t.Errorf("%s: %q, want %q", raw, got, want)
+		}
+	}
+}
+
 func TestDemangledWholeANameHasItsParametersAndWhatWasAdded(t *testing.T) {
 	for name, want := range map[string]string{
 		"main":                                 "main",

@@ -110,11 +110,9 @@ func withoutArgs(name string) string {
 		c := name[i]
 		switch {
 		case depth == 0 && (c == '<' || c == '>' || c == '-') && strings.HasSuffix(string(b), "operator"):
-			for i < len(name) && strings.IndexByte("<>=-", name[i]) >= 0 {
-				b = append(b, name[i])
-				i++
-			}
-			i--
+			op := operatorAt(name[i:])
+			b = append(b, op...)
+			i += len(op) - 1
 		case c == '<' && (depth > 0 || len(b) > 0), c == '[' && (depth > 0 || strings.HasPrefix(name[i:], "[abi:")):
 			if depth == 0 {
 				b = trimPath(b)
@@ -129,6 +127,15 @@ func withoutArgs(name string) string {
 		}
 	}
 	return string(b)
+}
+
+// operatorAt returns the operator that text starts with: one of <, > or -, with what may follow it.
+// The < after operator- starts template arguments.
+func operatorAt(text string) string {
+	if text[0] == '-' {
+		return text[:min(2, len(text), 1+len(text[1:])-len(strings.TrimLeft(text[1:], "->=")))]
+	}
+	return text[:len(text)-len(strings.TrimLeft(text, "<>=-"))]
 }
 
 // trimPath removes the :: that Rust writes before type arguments.

@@ -28,6 +28,7 @@ func commands() []command {
 	all = append(all, []command{
 		{"record", nil, "record samples into a file (perf.data), to look at them later", recordEvents},
 		{"report", nil, "show where the samples of a recording (perf.data) are", report},
+		{"annotate", nil, "show which instructions and source lines of a function are hot", annotateFunction},
 		{"flame", nil, "make a flame graph of a recording or of another tool's profile", flame},
 		{"diff", nil, "compare two profiles: where the time went before and after a change", diffProfiles},
 		{"script", nil, "print the samples of a recording, line by line, as perf script does", printScript},
@@ -76,7 +77,6 @@ func find(name string) *command {
 // elsewhere maps commands of other tools to the ringtap commands that do the same.
 var elsewhere = map[string]string{
 	"top":        "'ringtap on-cpu -i 2' reports every two seconds",
-	"annotate":   "'ringtap on-cpu --tables' shows exact addresses, and --inlines source lines",
 	"stat":       "'ringtap funccount' counts calls and tracepoints",
 	"mem":        "'ringtap memleak' shows memory that is not freed, and 'ringtap llc' cache misses",
 	"lock":       "'ringtap stack --deadlock' shows who holds a lock, and 'ringtap off-cpu' how long threads wait",

@@ -88,7 +88,7 @@ func (d *diffFlags) add(flags *pflag.FlagSet, l *loader) {
 	flags.BoolVar(&d.all, "all", false, "show all: also functions whose change may be chance")
 	addTop(flags, &l.show.top, "o", 10, " functions")
 	flags.StringVar(&l.show.metric, "metric", "", "rank by `COLUMN` (default: the first column that both have)")
-	l.show.addColor(flags)
+	addColor(flags, &l.show.color)
 	addVerbose(flags, &l.show.verbose, "v")
 	manual.SetGroup(flags, outputGroup)
 }

@@ -34,6 +34,9 @@ type loader struct {
 	perf *stdio.Options // to show recordings as perf report --stdio does; nil: as ringtap does
 }
 
+// errNoRecording is returned if a command finds no file where perf record would have put it.
+var errNoRecording = fmt.Errorf("no %s here: name a file, or make one with ringtap record -d 5", defaultRecording)
+
 // load makes the profile of a file; "-" is standard input. A damaged recording is loaded as far as
 // it is intact: the profile then comes with an error.
 func (l *loader) load(ctx context.Context, path string) (*profile.Profile, error) {
@@ -42,7 +45,7 @@ func (l *loader) load(ctx context.Context, path string) (*profile.Profile, error
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) && path == defaultRecording {
-		return nil, fmt.Errorf("no %s here: name a file, or make one with ringtap record -d 5", path)
+		return nil, errNoRecording
 	}
 	if err != nil {
 		return nil, err

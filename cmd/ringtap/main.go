@@ -106,6 +106,6 @@ func exitCode(stderr io.Writer, name string, err error) int {
 }
 
 // fileCommands only read and write files that the user names, so they need no privileges.
-var fileCommands = []string{"report", "flame", "diff", "script"}
+var fileCommands = []string{"report", "annotate", "flame", "diff", "script"}
 
 func usagef(format string, args ...any) error { return usage.Errorf(format, args...) }

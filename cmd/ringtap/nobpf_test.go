@@ -61,6 +61,7 @@ var realRuns = map[string][][]string{
 	"stack":       {{"1"}, {"--all", "--deadlock", "--lines", "1"}, {"--json", "--tree", "1"}},
 	"record":      {{"-o", "OUT/perf.data", "-d", "0.5"}, {"-o", "OUT/copies.data", "--no-unwind", "-e", "cpu-clock,sched:sched_switch", "-a", "sleep", "0.2"}},
 	"report":      {{"../../internal/profile/read/testdata/default.txt"}, {"--out", "OUT/f.json", "../../internal/profile/read/testdata/fields.txt"}},
+	"annotate":    {{"main", "../../internal/profile/read/testdata/default.txt"}},
 	"flame":       {{"--out", "OUT/f.html", "--out", "OUT/f.svg", "../../internal/profile/read/testdata/default.txt"}},
 	"script":      {{"../../internal/profile/read/testdata/default.txt"}},
 	"diff":        {{"../../internal/profile/read/testdata/default.txt", "../../internal/profile/read/testdata/fields.txt"}},

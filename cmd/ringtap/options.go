@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/cli/manual"
@@ -100,4 +102,17 @@ func addWay(flags *pflag.FlagSet, way *string, value, detail string, ways ...str
 
 func addForce(flags *pflag.FlagSet, force *bool) {
 	flags.BoolVarP(force, "force", "F", false, "trace even if the kernel or another user of the tracer objects")
+}
+
+func addColor(flags *pflag.FlagSet, when *string) {
+	flags.StringVar(when, "color", "auto", "color the report `WHEN`: auto (unless NO_COLOR is set or TERM is dumb), always, or never")
+	manual.SetValues(flags, "color", "auto", "always", "never")
+}
+
+// checkColor checks the value of --color.
+func checkColor(when string) error {
+	if !slices.Contains([]string{"auto", "always", "never"}, when) {
+		return usagef("--color %q: one of auto, always, never", when)
+	}
+	return nil
 }

@@ -144,7 +144,11 @@ func (r *recordingFlags) files() buildid.Files {
 
 // kallsyms opens the symbols of the recorded kernel.
 func (r *recordingFlags) kallsyms(k recording.Kernel) (io.ReadCloser, error) {
-	return (&recordedkernel.Kernel{BuildID: k.BuildID, Symbol: k.Symbol, Address: k.Address, Modules: k.Modules}).Open(r.files())
+	return recordedKernel(k).Open(r.files())
+}
+
+func recordedKernel(k recording.Kernel) *recordedkernel.Kernel {
+	return &recordedkernel.Kernel{BuildID: k.BuildID, Symbol: k.Symbol, Address: k.Address, Modules: k.Modules}
 }
 
 // debugFiles opens separate debug files: see symbols.Options. Those that are named by a build id are

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -46,14 +45,9 @@ func (r *reportFlags) addOutput(flags *pflag.FlagSet, tablesDetail string) {
 	addTop(flags, &r.top, "o", 10, ": functions, or rows of the tables")
 	flags.StringVar(&r.metric, "metric", "", "rank by `COLUMN`, and write it to formats with a single value (default: the first column)")
 	flags.BoolVar(&r.tables, "tables", false, "print three tables with exact addresses, for programs"+tablesDetail)
-	r.addColor(flags)
+	addColor(flags, &r.color)
 	addVerbose(flags, &r.verbose, "v")
 	manual.SetGroup(flags, outputGroup)
-}
-
-func (r *reportFlags) addColor(flags *pflag.FlagSet) {
-	flags.StringVar(&r.color, "color", "auto", "color the report `WHEN`: auto (unless NO_COLOR is set or TERM is dumb), always, or never")
-	manual.SetValues(flags, "color", "auto", "always", "never")
 }
 
 // validate checks the flags before anything is opened. A value that makes no sense is a
@@ -66,8 +60,9 @@ func (r *reportFlags) validate(flags *pflag.FlagSet) error {
 		return usagef("-o %d: at least one row", r.top)
 	case r.memory < 1 || r.memory > maxMemory:
 		return usagef("--max-memory %d: from 1 MiB to %d", r.memory, maxMemory)
-	case !slices.Contains([]string{"auto", "always", "never"}, r.color):
-		return usagef("--color %q: one of auto, always, never", r.color)
+	}
+	if err := checkColor(r.color); err != nil {
+		return err
 	}
 	return checkOutputs(r.outputs, output.CheckPath)
 }

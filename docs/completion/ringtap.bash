@@ -2,7 +2,7 @@
 _ringtap() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options="" i
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe record report flame diff script uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version help' -- "$word"))
+		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe record report annotate flame diff script uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version help' -- "$word"))
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -186,6 +186,20 @@ _ringtap() {
 		--percent-limit) return ;;
 		esac
 		options='--input --symfs --pid --tid --cpu --time --user --kernel --inlines --max-memory --out --top --metric --tables --color --verbose --stdio --sort --no-children --graph --show-nr-samples --field-separator --percent-limit --help' ;;
+	annotate)
+		case $before in
+		-i|--input) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--symfs) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-C|--cpu) return ;;
+		--time) return ;;
+		-M|--disassembler-style) COMPREPLY=($(compgen -W 'att intel' -- "$word")); return ;;
+		--metric) return ;;
+		-o|--top) return ;;
+		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		esac
+		options='--input --symfs --pid --tid --cpu --time --all --disassembler-style --metric --top --color --verbose --help' ;;
 	flame)
 		case $before in
 		-i|--input) COMPREPLY=($(compgen -f -- "$word")); return ;;
@@ -801,7 +815,7 @@ _ringtap() {
 		case $before in
 		esac
 		options='--help' ;;
-	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe record report flame diff script uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version' -- "$word")); return ;;
+	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe record report annotate flame diff script uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version' -- "$word")); return ;;
 	esac
 	if [[ $word == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$word"))

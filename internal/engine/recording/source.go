@@ -122,6 +122,9 @@ func (s *Source) Host() process.Host {
 	return process.Host{Machine: s.arch, Clock: s.Now, Recording: &process.Recording{Open: s.images.open, Kallsyms: s.kallsyms, Symbol: s.symbols.find, Function: s.symbols.function}}
 }
 
+// Kernel returns what the recording says about its kernel.
+func (s *Source) Kernel() Kernel { return s.kernel }
+
 // Processes returns nil: all recorded processes are watched.
 func (s *Source) Processes() []int { return nil }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/host/kcore"
 	"github.com/ringtap/ringtap/internal/host/proc"
 	"github.com/ringtap/ringtap/internal/object/buildid"
 )
@@ -40,11 +41,8 @@ var errNoSymbol = errors.New("the recording does not say at which address the ke
 // The error is buildid.ErrUnknown if BuildID is empty. Otherwise it explains why each source has no
 // symbols, and wraps symbols.ErrAddressesHidden if a source has only zeros for addresses.
 func (k *Kernel) Open(files buildid.Files) (io.ReadCloser, error) {
-	switch {
-	case len(k.BuildID) == 0:
-		return nil, buildid.ErrUnknown
-	case k.Symbol == "" || k.Address == 0:
-		return nil, errNoSymbol
+	if err := k.check(); err != nil {
+		return nil, err
 	}
 	// Only the running kernel has modules whose addresses can be compared, so it comes first.
 	var errs []error
@@ -58,6 +56,17 @@ func (k *Kernel) Open(files buildid.Files) (io.ReadCloser, error) {
 		}
 	}
 	return nil, &sourcesError{errs}
+}
+
+// check returns an error if the recording does not say which kernel it is of, or where that was.
+func (k *Kernel) check() error {
+	switch {
+	case len(k.BuildID) == 0:
+		return buildid.ErrUnknown
+	case k.Symbol == "" || k.Address == 0:
+		return errNoSymbol
+	}
+	return nil
 }
 
 // sourcesError says why no source has the kernel's symbols.
@@ -88,6 +97,26 @@ func (k *Kernel) running(buildid.Files) (io.ReadCloser, error) {
 	}
 	modules, _ := proc.Live.ReadFile("modules") // a kernel may lack modules; then there are none to keep
 	return k.shift(f.Name(), f, k.loaded(proc.ParseModules(modules)))
+}
+
+// errMoved is returned if the recorded kernel runs, but was booted since.
+var errMoved = errors.New("the machine was booted since, and its kernel is at another address")
+
+// Memory opens the running kernel's memory, if that is the recorded kernel and still at the recorded
+// address. Its code may have been patched since. The caller closes it.
+func (k *Kernel) Memory() (*kcore.Reader, error) {
+	if err := k.check(); err != nil {
+		return nil, err
+	}
+	text, err := k.running(buildid.Files{})
+	if err != nil {
+		return nil, err
+	}
+	defer text.Close()
+	if s, ok := text.(*shifted); !ok || s.shift != 0 {
+		return nil, errMoved
+	}
+	return kcore.Open(proc.Live.Name("kcore"))
 }
 
 // cached opens the text that perf record has stored.
