@@ -122,6 +122,9 @@ func (fn *function) fullName() string {
 // function that it has changed.
 func (fn *function) shortName() string {
 	name := fn.name
+	if fn.image != nil && fn.image.Kind == process.Function {
+		return name
+	}
 	if fn.raw != "" {
 		name = symbols.DemangleShort(fn.raw)
 	}
