@@ -26,7 +26,7 @@ const (
 
 // attach finds the runtimes in the process.
 func (l *look) attach() {
-	runtimes, err := interp.Attach(interp.NewProcess(l.user.pid, l.user.space), languages.Detectors())
+	runtimes, err := interp.Attach(interp.NewProcess(l.user.pid, l.user.space, nil), languages.Detectors())
 	if err != nil {
 		l.snapshot.Notes = append(l.snapshot.Notes, err.Error())
 	}

@@ -38,6 +38,7 @@ type Runtimes struct {
 	index map[Function]int
 	by    map[*process.Process]*hosted
 	errs  []error
+	cache interp.Cache // of interpreters' code
 	// refused is set when reads of some process's memory exceeded the limit: see metered.
 	refused atomic.Bool
 	// reader reads memory at samples; nil if nothing is read there.
@@ -166,7 +167,7 @@ func (h *hosted) attach(p *process.Process) {
 		h.version = 0 // the sample comes again, and then attach is called again
 		return
 	}
-	of := interp.NewProcess(p.PID, p)
+	of := interp.NewProcess(p.PID, p, &h.to.cache)
 	h.memory = &metered{mem: of.Memory, left: readsAtOnce, full: time.Now(), refused: &h.to.refused}
 	of.Memory = h.memory
 	if h.to.reader != nil {

@@ -49,6 +49,7 @@ const maxCalls = 48 << 10 / (wordsPerCall * wordSize)
 // visitorSet is what the visitors of all CPUs share. It belongs to the goroutine that calls Receive.
 type visitorSet struct {
 	detectors []interp.Detector
+	cache     interp.Cache             // of interpreters' code
 	attached  map[int]*attachedProcess // by PID
 	visitors  []*visitor
 }
@@ -136,7 +137,7 @@ func (set *visitorSet) handle(req request) {
 		defer table.Close()
 		// The caller has attached too, and reports errors.
 		p := table.Process(pid)
-		runtimes, _ := interp.Attach(interp.NewProcess(pid, p), set.detectors)
+		runtimes, _ := interp.Attach(interp.NewProcess(pid, p, &set.cache), set.detectors)
 		if len(runtimes) > 0 {
 			set.attached[pid] = &attachedProcess{runtimes: runtimes, isNested: p.NSPID != pid}
 		}

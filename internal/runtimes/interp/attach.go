@@ -21,8 +21,8 @@ type Process struct {
 type Files struct{ space *process.Process }
 
 // NewProcess returns a process of this machine with its modules. pid may be the id of any of
-// its threads that still has the process's memory; space is the caller's model of it.
-func NewProcess(pid int, space *process.Process) *Process {
+// its threads that still has the process's memory; space is the caller's model of it. cache may be nil.
+func NewProcess(pid int, space *process.Process, cache *Cache) *Process {
 	p := &Process{PID: space.NSPID, Memory: Live(pid), Arch: callchain.Host(), Files: Files{space}}
 	seen := make(map[*process.Object]bool)
 	for m := range space.Mapped {
@@ -31,6 +31,7 @@ func NewProcess(pid int, space *process.Process) *Process {
 		}
 		seen[m.Object] = true
 		if module := open(space, m); module != nil {
+			module.cache = cache
 			p.Modules = append(p.Modules, module)
 		}
 	}

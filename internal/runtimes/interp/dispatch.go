@@ -24,15 +24,22 @@ const (
 // each of which jumps to the next one. It returns nil if caller calls no such function. The
 // function often has no symbol.
 func (m *Module) Core(caller Symbol, arch callchain.Arch) []Span {
+	for _, core := range m.search(foundCore, caller, func(in extent) []extent { return m.core(in, arch) }) {
+		return m.Pieces(m.symbolOf(core), arch)
+	}
+	return nil
+}
+
+// core returns the function that Core looks for, or nothing.
+func (m *Module) core(caller extent, arch callchain.Arch) []extent {
 	frames, err := callframe.EHFrame(m.Image)
 	if err != nil || frames == nil {
 		return nil
 	}
 	p := pieces{image: m.Image, arch: arch}
-	start := caller.Addr - m.Bias
 	var core extent
 	most, seen := minDispatches-1, make(map[uint64]bool)
-	for callee := range p.calls(start, p.read(extent{start, start + caller.Size}, maxPiece)) {
+	for callee := range p.calls(caller.start, p.read(caller, maxPiece)) {
 		if seen[callee] || len(seen) == maxCallees || !m.Image.Executable(callee) {
 			continue
 		}
@@ -49,30 +56,33 @@ func (m *Module) Core(caller Symbol, arch callchain.Arch) []Span {
 	if core.end == 0 {
 		return nil
 	}
-	return m.Pieces(Symbol{Addr: core.start + m.Bias, Size: core.end - core.start}, arch)
+	return []extent{core}
 }
 
 // Handlers returns the code of the functions that an interpreter's loop calls to run
 // instructions, sorted. When one returns, the loop continues with the next instruction.
 func (m *Module) Handlers(loop Symbol, arch callchain.Arch) Spans {
+	return m.spans(m.search(foundHandlers, loop, func(in extent) []extent { return m.handlers(in, arch) }))
+}
+
+// handlers returns the functions that Handlers looks for.
+func (m *Module) handlers(loop extent, arch callchain.Arch) (found []extent) {
 	frames, err := callframe.EHFrame(m.Image)
 	if err != nil || frames == nil {
 		return nil
 	}
 	p := pieces{image: m.Image, arch: arch}
-	start := loop.Addr - m.Bias
-	var found Spans
 	seen := make(map[uint64]bool)
-	for handler := range p.handlers(start, p.read(extent{start, start + loop.Size}, maxPiece)) {
+	for handler := range p.handlers(loop.start, p.read(loop, maxPiece)) {
 		if seen[handler] || len(seen) == maxHandlers {
 			continue
 		}
 		seen[handler] = true
 		if start, end, ok := frames.FunctionStart(handler); ok && start == handler && m.Image.Executable(handler) {
-			found = append(found, m.Span(Symbol{Addr: start + m.Bias, Size: end - start}))
+			found = append(found, extent{start, end})
 		}
 	}
-	slices.SortFunc(found, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortFunc(found, func(a, b extent) int { return cmp.Compare(a.start, b.start) })
 	return found
 }
 
@@ -170,15 +180,22 @@ func instructions(pc uint64, code []byte) iter.Seq2[uint64, x86asm.Inst] {
 // Runner returns the function that caller calls to run code. It either runs the instructions
 // itself, or has a Core that does.
 func (m *Module) Runner(caller Symbol, arch callchain.Arch) (Symbol, bool) {
+	for _, runner := range m.search(foundRunner, caller, func(in extent) []extent { return m.runner(in, arch) }) {
+		return m.symbolOf(runner), true
+	}
+	return Symbol{}, false
+}
+
+// runner returns the function that Runner looks for, or nothing.
+func (m *Module) runner(caller extent, arch callchain.Arch) []extent {
 	frames, err := callframe.EHFrame(m.Image)
 	if err != nil || frames == nil {
-		return Symbol{}, false
+		return nil
 	}
 	p := pieces{image: m.Image, arch: arch}
-	e := extent{caller.Addr - m.Bias, caller.Addr - m.Bias + caller.Size}
-	code := p.read(e, maxPiece)
+	code := p.read(caller, maxPiece)
 	seen := make(map[uint64]bool)
-	runner := func(callees iter.Seq[uint64]) (Symbol, bool) {
+	runner := func(callees iter.Seq[uint64]) []extent {
 		for callee := range callees {
 			if seen[callee] || len(seen) == maxCallees || !m.Image.Executable(callee) {
 				continue
@@ -188,17 +205,17 @@ func (m *Module) Runner(caller Symbol, arch callchain.Arch) (Symbol, bool) {
 			if !ok || start != callee {
 				continue
 			}
-			s := Symbol{Addr: start + m.Bias, Size: end - start}
-			if p.dispatches(p.read(extent{start, end}, maxPiece)) >= minDispatches || m.Core(s, arch) != nil {
-				return s, true
+			e := extent{start, end}
+			if p.dispatches(p.read(e, maxPiece)) >= minDispatches || m.core(e, arch) != nil {
+				return []extent{e}
 			}
 		}
-		return Symbol{}, false
+		return nil
 	}
-	if s, ok := runner(p.jumps(e, code)); ok { // prefer a tail call
-		return s, true
+	if found := runner(p.jumps(caller, code)); found != nil { // prefer a tail call
+		return found
 	}
-	return runner(p.calls(e.start, code))
+	return runner(p.calls(caller.start, code))
 }
 
 // Variable returns the address of the first word that function loads from a fixed address.

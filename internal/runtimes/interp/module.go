@@ -19,6 +19,9 @@ type Module struct {
 
 	space callchain.AddressSpace
 	start uint64 // start of its code
+
+	cache *Cache // nil: none, or finds are from it
+	finds finds  // nil: not kept
 }
 
 // Object returns the ObjectID of frames in the module's code. A call makes the caller's model

@@ -31,18 +31,15 @@ func (e extent) has(addr uint64) bool { return e.start <= addr && addr < e.end }
 // loop may be in one. The function jumps to the piece. The piece jumps back into the function,
 // not to its start, which no other function does. A piece that does not jump back is not found.
 func (m *Module) Pieces(s Symbol, arch callchain.Arch) []Span {
-	whole := extent{s.Addr - m.Bias, s.Addr - m.Bias + s.Size}
-	found := []extent{whole}
-	if frames, err := callframe.EHFrame(m.Image); err == nil && frames != nil {
-		p := pieces{image: m.Image, frames: frames, arch: arch, found: found, others: maxOthers}
-		p.follow()
-		found = p.found
-	}
-	var spans []Span
-	for _, e := range found {
-		spans = append(spans, m.Span(Symbol{Addr: e.start + m.Bias, Size: e.end - e.start}))
-	}
-	return spans
+	return m.spans(m.search(foundPieces, s, func(whole extent) []extent {
+		found := []extent{whole}
+		if frames, err := callframe.EHFrame(m.Image); err == nil && frames != nil {
+			p := pieces{image: m.Image, frames: frames, arch: arch, found: found, others: maxOthers}
+			p.follow()
+			found = p.found
+		}
+		return found
+	}))
 }
 
 // pieces searches for the pieces of a function.

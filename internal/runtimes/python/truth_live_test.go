@@ -115,7 +115,7 @@ func attach(t testing.TB, pid int) *python {
 	table := process.NewTable(process.Options{})
 	t.Cleanup(table.Close)
 	space := table.Reread(pid)
-	runtimes, err := interp.Attach(interp.NewProcess(pid, space), []interp.Detector{Detect})
+	runtimes, err := interp.Attach(interp.NewProcess(pid, space, nil), []interp.Detector{Detect})
 	if err != nil {
 		t.Fatal(err)
 	}

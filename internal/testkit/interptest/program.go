@@ -75,7 +75,7 @@ func (p *Program) Attach(t testing.TB, detect interp.Detector) interp.Runtime {
 	t.Helper()
 	table := process.NewTable(process.Options{})
 	t.Cleanup(table.Close)
-	runtimes, err := interp.Attach(interp.NewProcess(p.PID, table.Reread(p.PID)), []interp.Detector{detect})
+	runtimes, err := interp.Attach(interp.NewProcess(p.PID, table.Reread(p.PID), nil), []interp.Detector{detect})
 	if err != nil || len(runtimes) != 1 {
 		t.Fatalf("%d runtimes, %v", len(runtimes), err)
 	}
