@@ -25,6 +25,7 @@ that read its recordings. The options are those of perf record.
   ringtap record -p 4242 -d 10 -o slow.data   a process
   ringtap record -F 999 -- make -j4           a command from beginning to end
   ringtap record -e sched:sched_switch -a sleep 1
+  ringtap record -e 'p:libpq:PQexec query:string' -p app -d 10
   ssh web1 ringtap record -o - -d 5 | ringtap report -
 
 Without a target, a COMMAND is what is recorded; with -a, -p, -t or -G it only says how long.
@@ -32,6 +33,9 @@ Without a target, a COMMAND is what is recorded; with -a, -p, -t or -G it only s
 Stacks are unwound while ringtap records, as on-cpu --unwind does, and the file has callchains:
 it is small, and its reader needs no copy of the programs to know who called whom. --no-unwind
 writes the registers and copies of the stack instead, as perf record --call-graph dwarf does.
+
+An EVENT that starts with p:, r: or u: is a probe, as ringtap probe and uprobe take it, with the
+arguments to fetch: each hit is a sample of probe:FUNCTION. One --event takes one probe.
 
 Functions of Python, Node.js, Java, PHP, Ruby and Perl are in the stacks, read from the memory of
 the programs. perf shows them as objects: [unknown] (/app/handler.py:handle).
@@ -57,23 +61,22 @@ func recordEvents(ctx context.Context, out *console, args []string) error {
 	if err := r.validate(flags, out); err != nil {
 		return err
 	}
-	opts, release, err := r.options(out)
-	if err != nil {
-		return err
-	}
-	defer release()
 	target, command, err := r.targetFlags.open()
 	if err != nil {
 		return err
 	}
 	defer launch.Leave(command)
 	removeStale()
+	opts, release, err := r.options(out, target)
+	if err != nil {
+		return err
+	}
+	defer release()
 	r.sayChildren(out)
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	status := streams.NewStatus(out.stderr, out.live)
 	begin := time.Now()
-	opts.Target = target
 	opts.Progress = func(p record.Progress) { status.Show(recordProgress{p, time.Since(begin)}) }
 	opts.Enabled = func() error { return timer.start(end) }
 	out.recording.Store(true)

@@ -14,6 +14,7 @@ import (
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/record"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -45,10 +46,10 @@ func (r *recordFlags) add(flags *pflag.FlagSet) {
 	manual.SetGroup(flags, targetGroup)
 	addDuration(flags, &r.duration, "; otherwise Ctrl-C, or the end of the command or of the target, ends the recording")
 	manual.SetGroup(flags, whenGroup)
-	flags.VarP(&r.events, "event", "e", "record `EVENT`, as perf list has it: cycles:u, page-faults, sched:sched_switch (may be repeated, or a list; default: cycles, or else cpu-clock)")
-	flags.Var(filterFlag{&r.events}, "filter", "only hits of the tracepoints in the --event before it that `FILTER` selects")
+	flags.VarP(&r.events, "event", "e", "record `EVENT`, as perf list has it: cycles:u, page-faults, sched:sched_switch; or a probe: 'p:bash:readline' (may be repeated, or a list; default: cycles, or else cpu-clock)")
+	flags.Var(filterFlag{&r.events}, "filter", "only hits of the tracepoints or the probe in the --event before it that `FILTER` selects")
 	flags.Uint64VarP(&r.frequency, "frequency", "F", 0, "take `HZ` samples a second on each CPU (default: 199 for -p, -t and a command, 99 for the host and -G)")
-	flags.Uint64VarP(&r.period, "sample-period", "c", 0, "take a sample after every `N` events; tracepoints have 1 by default")
+	flags.Uint64VarP(&r.period, "sample-period", "c", 0, "take a sample after every `N` events; tracepoints and probes have 1 by default")
 	flags.StringVar(&r.callGraph, "call-graph", "auto", "record stacks, unwound by `METHOD`: fp (frame pointers), dwarf[,SIZE] (.eh_frame on a copy of the stack of SIZE bytes), auto, or none")
 	manual.SetValues(flags, "call-graph", "auto", "fp", "dwarf", "none")
 	flags.BoolVarP(&r.graph, "callchains", "g", false, "record stacks, as perf's option; this is the default")
@@ -134,20 +135,30 @@ func (r *recordFlags) setStacks() error {
 	return nil
 }
 
-// options returns the options of the recording, and a function that closes its tracepoints.
-func (r *recordFlags) options(out *console) (*record.Options, func(), error) {
+// options returns the options of a recording of the target, and a function that closes its tracepoints
+// and probes.
+func (r *recordFlags) options(out *console, target perfevent.Target) (*record.Options, func(), error) {
 	var sets []*probe.Set
 	release := func() {
 		for _, set := range sets {
 			set.Release(out.stderr)
 		}
 	}
-	tracepoints := func(pattern string) ([]probe.Source, error) {
-		set, err := attach(out, []*probe.Spec{{Place: probe.Tracepoint, Probe: pattern}}, probe.Options{})
-		sets = append(sets, set)
-		return set.Sources, err
+	view, err := r.view()
+	if err != nil {
+		return nil, nil, err
 	}
-	events, err := r.events.parse(tracepoints)
+	open := func(text string) (*probe.Set, error) {
+		spec, err := probe.Parse(text, view)
+		if err != nil {
+			return nil, err
+		}
+		set, err := attach(out, []*probe.Spec{spec}, probe.Options{Target: target, View: view, Sharing: probe.ShareNone,
+			Method: kprobe.MethodKprobeEvents, UserStacks: r.stacks.User, Logger: out.logger(r.verbose)})
+		sets = append(sets, set)
+		return set, err
+	}
+	events, err := r.events.parse(open)
 	if err != nil {
 		release()
 		return nil, nil, err
@@ -156,7 +167,7 @@ func (r *recordFlags) options(out *console) (*record.Options, func(), error) {
 		r.recorded = append(r.recorded, events[i].Name)
 	}
 	return &record.Options{
-		Events: events, Frequency: r.frequency, Period: r.period, EachHit: !r.rated, Stacks: r.stacks, NoUnwind: r.noUnwind,
+		Target: target, Events: events, Frequency: r.frequency, Period: r.period, EachHit: !r.rated, Stacks: r.stacks, NoUnwind: r.noUnwind,
 		NoNames: r.noSymbols, Create: r.create, Level: r.level, MaxBytes: int64(r.maxSize), Duration: time.Duration(r.duration),
 		Command: os.Args, Version: "ringtap " + versionText(), Logger: out.logger(r.verbose),
 	}, release, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtap/ringtap/internal/testkit/compiled"
 	"github.com/ringtap/ringtap/internal/testkit/perfrecord"
 )
 
@@ -125,6 +127,39 @@ func TestPeerTracepointsOfRecordHaveTheirTexts(t *testing.T) {
 		}
 		if n := strings.Count(want, "\n"); n < 10 {
 			t.Errorf("%q: perf has %d lines", options, n)
+		}
+	}
+}
+
+// A probe's arguments are in its samples: perf shows those that the program passes, and so does ringtap.
+func TestPeerProbesOfRecordHaveTheirArguments(t *testing.T) {
+	perfrecord.Need(t)
+	needTracefs(t, "uprobe_events")
+	program := compiled.Program(t, compiled.Sources(t, "testdata/requests.c"), "gcc", "-O2", "-g", "-o", "requests", "requests.c")
+	path := filepath.Join(t.TempDir(), "perf.data")
+	code, _, stderr := called(t, "ringtap", "record", "-o", path, "-e", "p:"+program+":handle name:string n", "-e", "r:"+program+":handle $retval:s32", "--", "sh", "-c", "exec "+program+" >/dev/null")
+	if code != 0 {
+		t.Fatalf("exit status %d: %s", code, stderr)
+	}
+	for reader, script := range map[string]string{
+		"perf":    perfrecord.Quietly(t, "script", "--no-inline", "-i", path),
+		"ringtap": printedScript(t, "-i", path),
+	} {
+		for i := range 1000 {
+			name := fmt.Sprintf("req-%d", i)
+			call := regexp.MustCompile(fmt.Sprintf(`probe:handle: \([0-9a-f]+\) name="%s" n=%d\n\s+[0-9a-f]+ handle\+0x0 \(.*\)\n\s+[0-9a-f]+ outer\+`, name, i))
+			if n := len(call.FindAllString(script, -1)); n != 1 {
+				t.Fatalf("%s: the call with %s is there %d times in\n%.500s", reader, name, n, script)
+			}
+		}
+		returns := regexp.MustCompile(`probe:handle\w*: \([0-9a-f]+ <- [0-9a-f]+\) arg1=(\d+)`).FindAllStringSubmatch(script, -1)
+		for i, m := range returns {
+			if want := fmt.Sprint(len(fmt.Sprintf("req-%d %d\n", i, i))); m[1] != want {
+				t.Errorf("%s: return %d is %s, want %s", reader, i, m[1], want)
+			}
+		}
+		if len(returns) != 1000 {
+			t.Errorf("%s: %d returns, want 1000", reader, len(returns))
 		}
 	}
 }

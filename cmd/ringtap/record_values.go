@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/record"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -31,24 +30,24 @@ func (e *eventsFlag) String() string {
 
 func (e *eventsFlag) Type() string { return "string" }
 
-// parse returns the events. tracepoints opens tracepoints.
-func (e *eventsFlag) parse(tracepoints func(pattern string) ([]probe.Source, error)) ([]record.Event, error) {
+// parse returns the events. open opens tracepoints and probes.
+func (e *eventsFlag) parse(open record.Open) ([]record.Event, error) {
 	if len(e.lists) == 0 {
 		name := "cycles"
 		if !perfevent.Available(perfevent.CPUCycles()) {
 			name = "cpu-clock"
 		}
-		return record.ParseEvents(name, tracepoints)
+		return record.ParseEvents(name, open)
 	}
 	var all []record.Event
 	for _, list := range e.lists {
-		events, err := record.ParseEvents(list.text, tracepoints)
+		events, err := record.ParseEvents(list.text, open)
 		if err != nil {
 			return nil, usagef("-e %w", err)
 		}
 		for i := range events {
-			if list.filter != "" && !events[i].IsTracepoint() {
-				return nil, usagef("--filter %q: %s is no tracepoint", list.filter, events[i].Name)
+			if list.filter != "" && !events[i].HasFields() {
+				return nil, usagef("--filter %q: %s is neither a tracepoint nor a probe", list.filter, events[i].Name)
 			}
 			events[i].Filter = list.filter
 		}

@@ -262,7 +262,7 @@ complete -c ringtap -n '__fish_seen_subcommand_from record' -s t -l tid -x -d 'o
 complete -c ringtap -n '__fish_seen_subcommand_from record' -s G -l cgroup -x -d 'only control group CGROUP'
 complete -c ringtap -n '__fish_seen_subcommand_from record' -s d -l duration -x -d 'end after this many SECONDS'
 complete -c ringtap -n '__fish_seen_subcommand_from record' -s e -l event -x -d 'record EVENT, as perf list has it'
-complete -c ringtap -n '__fish_seen_subcommand_from record' -l filter -x -d 'only hits of the tracepoints in the --event before it that FILTER selects'
+complete -c ringtap -n '__fish_seen_subcommand_from record' -l filter -x -d 'only hits of the tracepoints or the probe in the --event before it that FILTER selects'
 complete -c ringtap -n '__fish_seen_subcommand_from record' -s F -l frequency -x -d 'take HZ samples a second on each CPU'
 complete -c ringtap -n '__fish_seen_subcommand_from record' -s c -l sample-period -x -d 'take a sample after every N events'
 complete -c ringtap -n '__fish_seen_subcommand_from record' -l call-graph -x -a 'auto fp dwarf none' -d 'record stacks, unwound by METHOD'

@@ -1,6 +1,6 @@
 // Package record writes what a session records to a file that perf reads: perf.data.
 //
-//	perf's words (-e cycles:u,sched:sched_switch) ─ ParseEvents ─ Event
+//	perf's words (-e cycles:u,sched:sched_switch), probes ─ ParseEvents ─ Event
 //	                                                                │
 //	rings ─ engine ─ sink ─┬─ samples: stacks unwound to callchains ├─ perfdata.Writer
 //	                       └─ mappings, names, births and exits     │

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/text/match"
 	"github.com/ringtap/ringtap/perfevent"
@@ -19,13 +18,19 @@ type Event struct {
 	// ExcludeUser and ExcludeKernel are the modifiers k and u.
 	ExcludeUser, ExcludeKernel bool
 	Precise                    uint8  // number of modifiers p: see perfevent.Sampling.PreciseIP
-	Filter                     string // of a tracepoint: see perfevent.Sampling.Filter
+	Filter                     string // of a tracepoint or a probe: see perfevent.Sampling.Filter
 
-	format *ftrace.Format // of a tracepoint; nil for others
+	source *probe.Source // of a tracepoint or a probe; nil for others
+	entry  bool          // a probe at a function's first instruction
 }
 
-// IsTracepoint reports whether the event has fields, by which Filter can select.
-func (e *Event) IsTracepoint() bool { return e.format != nil }
+// HasFields reports whether the event has fields, by which Filter can select: it is a tracepoint or a
+// probe.
+func (e *Event) HasFields() bool { return e.source != nil }
+
+// Open attaches to the tracepoints or to the places of a probe, written as probe.Parse takes them. The
+// caller of ParseEvents closes the set after the recording.
+type Open func(spec string) (*probe.Set, error)
 
 // EventError says what is wrong with the name of an event.
 type EventError struct {
@@ -39,12 +44,20 @@ func (e *EventError) Error() string { return fmt.Sprintf("event %s: %v", e.Text,
 func (e *EventError) Unwrap() error { return e.Err }
 
 // ParseEvents reads a list of events as perf-list(1) describes them: cycles, cpu-clock:u,
-// LLC-load-misses, sched:sched_switch, sched:*, r01a8, cpu/event=0x3c/, mem:0x401000:rw. tracepoints
-// opens the tracepoints that a pattern matches. The error is an *EventError.
-func ParseEvents(list string, tracepoints func(pattern string) ([]probe.Source, error)) ([]Event, error) {
+// LLC-load-misses, sched:sched_switch, sched:*, r01a8, cpu/event=0x3c/, mem:0x401000:rw. A list that
+// starts with p:, r: or u: is one probe of ringtap's, 'p:libc:malloc size=%di', and may contain commas.
+// The error is an *EventError.
+func ParseEvents(list string, open Open) ([]Event, error) {
+	if kind, _ := probe.CutKind(list); kind != 0 && kind != 't' {
+		events, err := openProbe(list, open)
+		if err != nil {
+			return nil, &EventError{list, err}
+		}
+		return events, nil
+	}
 	var events []Event
 	for _, text := range splitEvents(list) {
-		some, err := parseEvent(text, tracepoints)
+		some, err := parseEvent(text, open)
 		if err != nil {
 			return nil, &EventError{text, err}
 		}
@@ -67,7 +80,21 @@ func splitEvents(list string) (events []string) {
 	return append(events, list[begin:])
 }
 
-func parseEvent(text string, tracepoints func(pattern string) ([]probe.Source, error)) ([]Event, error) {
+// openProbe attaches to a probe. Its events are named like perf's own probes.
+func openProbe(text string, open Open) ([]Event, error) {
+	set, err := open(text)
+	if err != nil {
+		return nil, err
+	}
+	var events []Event
+	for i := range set.Sources {
+		s := &set.Sources[i]
+		events = append(events, Event{Name: "probe:" + s.Format.Name, Event: s.Event, Filter: s.Filter, source: s, entry: set.AtEntry})
+	}
+	return events, nil
+}
+
+func parseEvent(text string, open Open) ([]Event, error) {
 	switch {
 	case text == "":
 		return nil, errors.New("it has no name")
@@ -88,7 +115,7 @@ func parseEvent(text string, tracepoints func(pattern string) ([]probe.Source, e
 	if rest == "" {
 		return nil, unknown(name)
 	}
-	return parseTracepoint(text, tracepoints)
+	return parseTracepoint(text, open)
 }
 
 // modified applies the modifiers of an event.
@@ -214,15 +241,16 @@ func parseBreakpoint(text string) ([]Event, error) {
 }
 
 // parseTracepoint reads SYSTEM:NAME[:MODIFIERS]. System and name may be patterns.
-func parseTracepoint(text string, open func(pattern string) ([]probe.Source, error)) ([]Event, error) {
+func parseTracepoint(text string, open Open) ([]Event, error) {
 	parts := strings.SplitN(text, ":", 3)
-	sources, err := open(parts[0] + ":" + parts[1])
+	set, err := open("t:" + parts[0] + ":" + parts[1])
 	if err != nil {
 		return nil, err
 	}
 	var events []Event
-	for i := range sources {
-		e := Event{Name: sources[i].Event.String(), Event: sources[i].Event, format: sources[i].Format}
+	for i := range set.Sources {
+		s := &set.Sources[i]
+		e := Event{Name: s.Event.String(), Event: s.Event, source: s}
 		some := []Event{e}
 		if len(parts) > 2 {
 			e.Name += ":" + parts[2]

@@ -11,18 +11,23 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// someTracepoints stands for a kernel with two tracepoints.
-func someTracepoints(pattern string) (sources []probe.Source, err error) {
+// someTracepoints stands for a kernel with two tracepoints, and for a library with a function.
+func someTracepoints(spec string) (*probe.Set, error) {
+	set := &probe.Set{}
 	for _, name := range []string{"sched:sched_switch", "sched:sched_wakeup"} {
 		system, event, _ := strings.Cut(name, ":")
-		if pattern == name || pattern == "sched:*" {
-			sources = append(sources, probe.Source{Event: perfevent.Tracepoint(1, name), Format: &ftrace.Format{System: system, Name: event}})
+		if spec == "t:"+name || spec == "t:sched:*" {
+			set.Sources = append(set.Sources, probe.Source{Event: perfevent.Tracepoint(1, name), Format: &ftrace.Format{System: system, Name: event}})
 		}
 	}
-	if sources == nil {
-		return nil, errors.New("not found")
+	if spec == "p:libc:f(int, char)" {
+		set.AtEntry = true
+		set.Sources = []probe.Source{{Event: perfevent.Tracepoint(2, "ringtap_1:f"), Format: &ftrace.Format{System: "ringtap_1", Name: "f"}}}
 	}
-	return sources, nil
+	if set.Sources == nil {
+		return set, errors.New("not found")
+	}
+	return set, nil
 }
 
 func TestEventsAreThoseOfPerfList(t *testing.T) {
@@ -40,6 +45,7 @@ func TestEventsAreThoseOfPerfList(t *testing.T) {
 		"mem:0x1000/8:w:u":             {{Name: "mem:0x1000/8:w:u", Event: perfevent.Breakpoint(perfevent.BreakpointWrite, 0x1000, 8), ExcludeKernel: true}},
 		"sched:sched_switch":           {{Name: "sched:sched_switch", Event: perfevent.Tracepoint(1, "sched:sched_switch")}},
 		"sched:*:k":                    {{Name: "sched:sched_switch:k", Event: perfevent.Tracepoint(1, "sched:sched_switch"), ExcludeUser: true}, {Name: "sched:sched_wakeup:k", Event: perfevent.Tracepoint(1, "sched:sched_wakeup"), ExcludeUser: true}},
+		"p:libc:f(int, char)":          {{Name: "probe:f", Event: perfevent.Tracepoint(2, "ringtap_1:f"), entry: true}},
 		"cpu-clock,sched:sched_wakeup": {{Name: "cpu-clock", Event: perfevent.CPUClock()}, {Name: "sched:sched_wakeup", Event: perfevent.Tracepoint(1, "sched:sched_wakeup")}},
 	} {
 		got, err := ParseEvents(list, someTracepoints)
@@ -48,10 +54,10 @@ func TestEventsAreThoseOfPerfList(t *testing.T) {
 			continue
 		}
 		for i := range got {
-			if got[i].IsTracepoint() != strings.HasPrefix(got[i].Name, "sched:") {
-				t.Errorf("%s: %s is a tracepoint: %v", list, got[i].Name, got[i].IsTracepoint())
+			if got[i].HasFields() != (strings.HasPrefix(got[i].Name, "sched:") || strings.HasPrefix(got[i].Name, "probe:")) {
+				t.Errorf("%s: %s has fields: %v", list, got[i].Name, got[i].HasFields())
 			}
-			got[i].format = nil
+			got[i].source = nil
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %+v, want %+v", list, got, want)
@@ -80,6 +86,7 @@ func TestWhatIsNoEventIsAnError(t *testing.T) {
 		"mem:0x10/long":     `"long" is no length`,
 		"cpu/event=1":       "the second / is missing",
 		"sched:sched_swich": "event sched:sched_swich: not found",
+		"p:libc:g":          "event p:libc:g: not found",
 	} {
 		_, err := ParseEvents(list, someTracepoints)
 		var event *EventError
@@ -90,7 +97,7 @@ func TestWhatIsNoEventIsAnError(t *testing.T) {
 }
 
 func FuzzParseEvents(f *testing.F) {
-	for _, seed := range []string{"cycles:u,faults", "cpu/event=0x3c,umask=1/u", "mem:0x1000/8:rw:k", "sched:*:k", "r1a8", "{a,b}"} {
+	for _, seed := range []string{"cycles:u,faults", "cpu/event=0x3c,umask=1/u", "mem:0x1000/8:rw:k", "sched:*:k", "r1a8", "{a,b}", "p:libc:f(int, char)"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, list string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +24,7 @@ type Options struct {
 	// Frequency is how many samples a second and CPU are taken. If it is 0, Period is the number of
 	// events from one sample to the next.
 	Frequency, Period uint64
-	// EachHit samples each hit of a tracepoint, whatever Frequency and Period are.
+	// EachHit samples each hit of a tracepoint or a probe, whatever Frequency and Period are.
 	EachHit bool
 	// Stacks says which stacks samples have. User stacks are unwound while the recording goes on.
 	Stacks stack.Stacks
@@ -140,8 +141,13 @@ func (o *Options) samplings() []perfevent.Sampling {
 	var all []perfevent.Sampling
 	for i := range o.Events {
 		e := &o.Events[i]
-		s := perfevent.Sampling{Event: e.Event, Period: o.Period, Frequency: o.Frequency, ExcludeUser: e.ExcludeUser, ExcludeKernel: e.ExcludeKernel,
-			ExcludeIdle: e.Event == perfevent.CPUClock(), PreciseIP: e.Precise, Filter: e.Filter, Raw: e.IsTracepoint()}
+		s := perfevent.Sampling{Event: e.Event, ExcludeIdle: e.Event == perfevent.CPUClock(), PreciseIP: e.Precise}
+		if e.source != nil {
+			s = e.source.Sampling()
+			e.source.PrepareRecord(&s)
+		}
+		s.Period, s.Frequency, s.Filter = o.Period, o.Frequency, e.Filter
+		s.ExcludeUser, s.ExcludeKernel = e.ExcludeUser, e.ExcludeKernel
 		if o.eachHit(e) {
 			s.Period, s.Frequency = 1, 0
 		}
@@ -161,7 +167,7 @@ func (o *Options) samplings() []perfevent.Sampling {
 
 // eachHit reports whether each hit of an event is a sample.
 func (o *Options) eachHit(e *Event) bool {
-	return o.EachHit && e.IsTracepoint() || o.Frequency == 0 && o.Period == 1
+	return o.EachHit && e.HasFields() || o.Frequency == 0 && o.Period == 1
 }
 
 // settle is how long, in nanoseconds, a process must have had stacks deeper than their copies before
@@ -172,6 +178,7 @@ const settle = 1e9
 // stacksOf returns the stacks of an event's samples.
 func (o *Options) stacksOf(e *Event) stack.Stacks {
 	stacks := o.Stacks
+	stacks.Entry = e.entry
 	switch {
 	case o.eachHit(e):
 		return stacks.Copying(stack.RareCopy)
@@ -263,10 +270,10 @@ func (o *Options) recorded(opened []perfevent.EventAttr) []perfdata.Event {
 func tracingData(events []Event) ([]byte, error) {
 	var t perfdata.Tracing
 	for i := range events {
-		format := events[i].format
-		if format == nil {
+		if !events[i].HasFields() {
 			continue
 		}
+		format := events[i].source.Format
 		fs, _, err := ftrace.Mount()
 		if err != nil {
 			return nil, err
@@ -280,7 +287,8 @@ func tracingData(events []Event) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Formats = append(t.Formats, perfdata.EventFormat{System: format.System, Text: text})
+		system, _, _ := strings.Cut(events[i].Name, ":") // of a probe, not the name that it has now
+		t.Formats = append(t.Formats, perfdata.EventFormat{System: system, Text: text})
 	}
 	if t.Formats == nil {
 		return nil, nil
