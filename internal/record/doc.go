@@ -1,10 +1,10 @@
 // Package record writes what a session records to a file that perf reads: perf.data.
 //
 //	perf's words (-e cycles:u,sched:sched_switch), probes ─ ParseEvents ─ Event
-//	                                                                │
-//	rings ─ engine ─ sink ─┬─ samples: stacks unwound to callchains ├─ perfdata.Writer
-//	                       └─ mappings, names, births and exits     │
-//	/proc, kallsyms ─ what there was before the recording ──────────┘
+//	                                                                        │
+//	rings ─ engine ─ sink ─┬─ samples: stacks unwound to callchains ────────┼─ perfdata.Writer
+//	                       └─ mappings, names, births and exits             │
+//	/proc, kallsyms ─ what there was before the recording ──────────────────┘
 //
 // By default a sample's registers and copy of the stack are unwound while the recording goes on, by
 // the code that live reports use. The file has the callchain in their place, with the addresses that
