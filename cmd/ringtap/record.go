@@ -41,8 +41,8 @@ Functions of Python, Node.js, Java, PHP, Ruby and Perl are in the stacks, read f
 the programs. perf shows them as objects: [unknown] (/app/handler.py:handle).
 
 At the end, ringtap writes the names of the functions into the file, so that its reader needs none
-of the recorded files. A recording that is killed is intact but for its last second and the names,
-which are then looked up as ringtap report --help says.
+of the recorded files. If the recorder is killed, the file lacks its last second and the names, which
+are then looked up as ringtap report --help says.
 `
 
 // recordEvents is ringtap record.

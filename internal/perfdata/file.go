@@ -309,7 +309,10 @@ func (f *File) parseHeader(s *stream, head []byte) error {
 		s.end, s.cut = f.size, true
 		return nil
 	}
-	f.Problem = f.readFeatures(s, head[72:fileHeader])
+	bitmap := head[72:fileHeader]
+	f.Problem = f.readFeatures(s, bitmap)
+	ended := bitmap[featureSampleTime/8]>>(featureSampleTime%8)&1 != 0
+	s.cut = !ended && strings.HasPrefix(f.Info.PerfVersion, "ringtap ") // a Writer that was not closed
 	return nil
 }
 

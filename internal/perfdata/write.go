@@ -224,9 +224,7 @@ func (w *Writer) Close(last Sections) error {
 	if err != nil {
 		return w.fail(err)
 	}
-	if w.first != 0 {
-		features[featureSampleTime] = appendWords(nil, w.first, w.last)
-	}
+	features[featureSampleTime] = appendWords(nil, w.first, w.last) // even 0: readers see that the recording has ended
 	if w.deflater != nil {
 		features[featureCompressed] = w.deflater.feature() // with the ratio
 	}
