@@ -23,7 +23,7 @@ Files and kernels are found as by ringtap report.
 
 // flame is ringtap flame.
 func flame(ctx context.Context, out *console, args []string) error {
-	l := loader{out: out, show: &reportFlags{}, from: &recordingFlags{}}
+	l := loader{out: out, show: &reportFlags{recorded: true}, from: &recordingFlags{}}
 	flags := newFlags(out, "flame", flameUsage)
 	l.addFlags(flags)
 	path, err := l.parse(flags, args)
@@ -42,5 +42,5 @@ func flame(ctx context.Context, out *console, args []string) error {
 		return damage
 	}
 	printer := newPrinter(out, l.show, true, nil, nil)
-	return errors.Join(printer.writeAccounts(out.stderr, p), l.show.write(out, p), damage)
+	return errors.Join(printer.writeAccounts(out.stderr, p), l.show.write(out, p, l.timeline), damage)
 }

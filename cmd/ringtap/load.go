@@ -23,7 +23,9 @@ import (
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profile/read"
+	"github.com/ringtap/ringtap/internal/profile/timeline"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // loader makes profiles of files: of recordings, and of other tools' profiles.
@@ -32,6 +34,8 @@ type loader struct {
 	show *reportFlags
 	from *recordingFlags
 	perf *stdio.Options // to show recordings as perf report --stdio does; nil: as ringtap does
+
+	timeline *timeline.Timeline // of the loaded recording, if a file of show needs it
 }
 
 // load makes the profile of a file; "-" is standard input. A damaged recording is loaded as far as
@@ -94,6 +98,9 @@ func (l *loader) profile(name string, r io.Reader) (*profile.Profile, error) {
 	if option := l.from.selecting(); option != "" {
 		return nil, usagef("%s selects samples of a recording, and %s has only sums", option, name)
 	}
+	if path := l.show.timed(); path != "" {
+		return nil, usagef("--out %s shows when samples were taken, and %s has only sums; a recording has times (ringtap record)", path, name)
+	}
 	l.show.inlines = true // they cannot be looked up later
 	return p, l.checkMetric(p.Metrics)
 }
@@ -108,16 +115,28 @@ func (l *loader) checkMetric(metrics []profile.Metric) error {
 // recording makes the profile of a recording, and closes it.
 func (l *loader) recording(ctx context.Context, file *perfdata.File) (p *profile.Profile, err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
-	source, err := recording.New(file, recording.Options{Files: l.from.files(), Kallsyms: l.from.kallsyms, Keep: l.from.keep})
+	options := recording.Options{Files: l.from.files(), Kallsyms: l.from.kallsyms, Keep: l.from.keep}
+	var times *recorded.Times
+	options.LeftOut = func(s *perfevent.Sample) {
+		if times != nil {
+			times.LeftOut(s)
+		}
+	}
+	source, err := recording.New(file, options)
 	if err != nil {
 		return nil, err
+	}
+	if path := l.show.timed(); path != "" {
+		if times, err = recorded.NewTimes(source.Events, file.Formats, l.from.keep); err != nil {
+			return nil, fmt.Errorf("--out %s: %w", path, err)
+		}
 	}
 	stacks := stack.Stacks{User: l.show.user || !l.show.kernel, Kernel: l.show.kernel || !l.show.user, Unwind: stack.Auto}
 	var events []*recorded.Collector
 	var collectors []table.Collector
 	var metrics []profile.Metric
 	for i := range source.Events {
-		c := &recorded.Collector{Event: &source.Events[i], Stacks: stacks}
+		c := &recorded.Collector{Event: &source.Events[i], Stacks: stacks, Times: times, Number: i}
 		if l.perf != nil {
 			c.Labels, c.Samples = labels(l.perf), true
 		}
@@ -158,6 +177,10 @@ func (l *loader) recording(ctx context.Context, file *perfdata.File) (p *profile
 	}
 	if source.Cut() {
 		p.Notes = append(p.Notes, "the recorder was killed, or the file cut off: this is what it had written")
+	}
+	if times != nil {
+		l.timeline = times.Timeline(p)
+		l.timeline.Start = source.Wall(l.timeline.Begin)
 	}
 	return p, source.Damage()
 }

@@ -24,6 +24,9 @@ type Options struct {
 	// Kallsyms opens the symbols of the recorded kernel, at their recorded addresses.
 	Kallsyms func(Kernel) (io.ReadCloser, error)
 	Keep     Keep
+	// LeftOut, unless nil, gets the samples that are not kept, before the records after them. It must
+	// not keep any part of them.
+	LeftOut func(*perfevent.Sample)
 }
 
 // Source is a recording as an engine.Source. The samplings of its samples are the indexes of
@@ -34,6 +37,7 @@ type Source struct {
 
 	file     *perfdata.File
 	keep     Keep
+	leftOut  func(*perfevent.Sample) // may be nil
 	images   *images
 	symbols  recordedSymbols
 	kernel   Kernel
@@ -53,7 +57,7 @@ type Source struct {
 // New returns a Source that reads f, which the caller closes after the run. It reads the start of
 // the file, up to the first sample.
 func New(f *perfdata.File, opts Options) (*Source, error) {
-	s := &Source{file: f, keep: opts.Keep, images: newImages(f, opts.Files), symbols: newSymbols(f.Symbols), kernel: kernelOf(f, f.Modified()), openKallsyms: opts.Kallsyms}
+	s := &Source{file: f, keep: opts.Keep, leftOut: opts.LeftOut, images: newImages(f, opts.Files), symbols: newSymbols(f.Symbols), kernel: kernelOf(f, f.Modified()), openKallsyms: opts.Kallsyms}
 	s.arch, s.unwinds = archOf(f.Info.Arch)
 	for i := range f.Events {
 		at := -1
@@ -203,6 +207,9 @@ func (s *Source) admit(record perfevent.Record) bool {
 		}
 		r.Sampling = event
 		if !s.keep.has(r) {
+			if s.leftOut != nil {
+				s.leftOut(r)
+			}
 			return false
 		}
 		s.received[event]++
