@@ -29,7 +29,7 @@ type Times struct {
 
 	rows      *table.Rows        // of the first record; its names are those of all collectors
 	processes map[uint32]int     // by PID: the latest process, as an index into all
-	threads   map[uint32]*thread // by TID: the latest thread
+	threads   map[uint64]*thread // by threadKey: the latest thread
 	all       timeline.Timeline  // without the threads
 	started   []*thread          // all threads, also those that nothing is known of but their start
 
@@ -51,7 +51,7 @@ type thread struct {
 // NewTimes returns the Times of a recording's events. Samples and waits are of what keep keeps.
 // formats are those of the recorded tracepoints. The error says that the recording has no times.
 func NewTimes(events []perfdata.Event, formats []perfdata.EventFormat, keep recording.Keep) (*Times, error) {
-	t := &Times{keep: keep, events: events, processes: make(map[uint32]int), threads: make(map[uint32]*thread), places: make(map[table.Row]int32)}
+	t := &Times{keep: keep, events: events, processes: make(map[uint32]int), threads: make(map[uint64]*thread), places: make(map[table.Row]int32)}
 	for i := range events {
 		if events[i].Attr.Sample_type&unix.PERF_SAMPLE_TIME == 0 {
 			return nil, errors.New("its samples have no times (perf record --no-timestamp)")
@@ -131,12 +131,25 @@ func (t *Times) place(row table.Row) int32 {
 	return place
 }
 
+// latest returns the latest thread with a TID; nil if nothing is known about it.
+func (t *Times) latest(pid, tid uint32) *thread { return t.threads[threadKey(pid, tid)] }
+
+// threadKey identifies a thread by its TID. Threads have none (-1) when they have ended but for their
+// last switch. Those of a process then count as one.
+func threadKey(pid, tid uint32) uint64 {
+	const none = ^uint32(0)
+	if tid == none {
+		return uint64(pid)<<32 | uint64(tid)
+	}
+	return uint64(tid)
+}
+
 // thread returns the latest thread with a TID.
 func (t *Times) thread(pid, tid uint32) *thread {
-	th := t.threads[tid]
+	th := t.latest(pid, tid)
 	if th == nil {
 		th = &thread{Thread: timeline.Thread{Process: t.process(pid), TID: int(int32(tid)), Name: threadName(t.rows, tid)}}
-		t.threads[tid], t.bytes = th, t.bytes+threadBytes
+		t.threads[threadKey(pid, tid)], t.bytes = th, t.bytes+threadBytes
 		t.started = append(t.started, th)
 	}
 	return th
@@ -158,7 +171,7 @@ func (t *Times) follow(rows *table.Rows, record perfevent.Record) {
 	t.rows = rows
 	switch r := record.(type) {
 	case *perfevent.Fork:
-		delete(t.threads, r.TID)
+		delete(t.threads, threadKey(r.PID, r.TID))
 		if r.TID == r.PID {
 			delete(t.processes, r.PID)
 		}
@@ -166,14 +179,14 @@ func (t *Times) follow(rows *table.Rows, record perfevent.Record) {
 			th.Start = r.Time
 		}
 	case *perfevent.Comm:
-		if th := t.threads[r.TID]; th != nil {
+		if th := t.latest(r.PID, r.TID); th != nil {
 			th.Name = string(r.Name)
 		}
 		if i, ok := t.processes[r.PID]; ok && r.TID == r.PID {
 			t.all.Processes[i].Name = string(r.Name)
 		}
 	case *perfevent.Exit:
-		if th := t.threads[r.TID]; th != nil {
+		if th := t.latest(r.PID, r.TID); th != nil {
 			th.returns(r.Time, true)
 			th.End = r.Time
 		}

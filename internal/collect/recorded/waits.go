@@ -74,7 +74,7 @@ func reasonOf(state int64) (reason timeline.Reason, dead bool) {
 // ran follows a sample: its thread runs. If it is one of sched:sched_switch, the thread then leaves
 // its CPU to another one. place is that of the sample's row, or profile.None.
 func (t *Times) ran(s *perfevent.Sample, place int32) {
-	if th := t.threads[s.TID]; th != nil && th.returns(s.Time, true) {
+	if th := t.latest(s.PID, s.TID); th != nil && th.returns(s.Time, true) {
 		t.noEnds++
 	}
 	f := t.switches[s.Sampling]
@@ -82,7 +82,7 @@ func (t *Times) ran(s *perfevent.Sample, place int32) {
 		return
 	}
 	if next, ok := f.next.Int(s.Raw); ok && next > 0 {
-		if th := t.threads[uint32(next)]; th != nil {
+		if th := t.threads[uint64(next)]; th != nil {
 			th.returns(s.Time, false)
 		}
 	}
@@ -96,7 +96,7 @@ func (t *Times) ran(s *perfevent.Sample, place int32) {
 // switched follows a switch record of the kernel. A sample of sched:sched_switch comes before it, and
 // says more.
 func (t *Times) switched(r *perfevent.Switch) {
-	th := t.threads[r.TID]
+	th := t.latest(r.PID, r.TID)
 	switch {
 	case !r.Out && th != nil:
 		th.returns(r.Time, false)
