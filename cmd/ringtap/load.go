@@ -180,7 +180,9 @@ func (l *loader) recording(ctx context.Context, file *perfdata.File) (p *profile
 	}
 	if times != nil {
 		l.timeline = times.Timeline(p)
-		l.timeline.Start = source.Wall(l.timeline.Begin)
+		if l.timeline.Begin > 0 {
+			l.timeline.Start = source.Wall(l.timeline.Begin)
+		}
 	}
 	return p, source.Damage()
 }

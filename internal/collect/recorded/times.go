@@ -34,11 +34,11 @@ type Times struct {
 	started   []*thread          // all threads, also those that nothing is known of but their start
 
 	places  map[table.Row]int32 // index into the rows of the samples
-	indexes []int32             // by place: index into the profile's rows, from Index on
-	bytes   int                 // of samples and places
-	waits   uint64              // how many there are
-	noEnds  uint64              // waits that only a sample of their thread ended
+	indexes []int32             // by place: index into the profile's rows; set by index
+	bytes   int                 // of the samples, waits, places and threads
 	leftOut uint64              // samples and waits that there was no memory for
+	waits   uint64              // how many are kept
+	noEnds  uint64              // how many of them ended, but nobody knows when
 }
 
 // thread is a thread of the timeline, and what is known about it at the time of the latest record.
@@ -114,8 +114,9 @@ func add[T timeline.Sample | timeline.Wait](t *Times, list *[]T, item T) bool {
 			t.leftOut++
 			return false
 		}
-		*list = slices.Grow(*list, more)
-		t.bytes += (cap(*list) - n) * size
+		grown := make([]T, n, n+more)
+		copy(grown, *list)
+		*list, t.bytes = grown, t.bytes+more*size
 	}
 	*list = append(*list, item)
 	return true
@@ -206,7 +207,6 @@ func (t *Times) end(now uint64) {
 func (t *Times) Timeline(p *profile.Profile) *timeline.Timeline {
 	t.all.Profile = p
 	for _, th := range t.started {
-		t.finish(th)
 		if len(th.Samples)+len(th.Waits) == 0 {
 			continue
 		}
@@ -238,6 +238,10 @@ func (t *Times) finish(th *thread) {
 		if w.Row != profile.None {
 			w.Row = t.indexes[w.Row]
 		}
+		t.waits++
+		if w.NoEnd && i < len(th.Waits)-1 { // the last may go on
+			t.noEnds++
+		}
 	}
 }
 
@@ -257,11 +261,14 @@ func (t *Times) extend(th *thread) {
 	}
 }
 
-// index notes where the places are in the profile's rows.
+// index makes samples and waits refer to the profile's rows, at the end of the run.
 func (t *Times) index(index func(table.Row) int) {
 	t.indexes = make([]int32, len(t.places))
 	for row, place := range t.places {
 		t.indexes[place] = int32(index(row))
+	}
+	for _, th := range t.started {
+		t.finish(th)
 	}
 }
 

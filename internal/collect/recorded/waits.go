@@ -74,8 +74,8 @@ func reasonOf(state int64) (reason timeline.Reason, dead bool) {
 // ran follows a sample: its thread runs. If it is one of sched:sched_switch, the thread then leaves
 // its CPU to another one. place is that of the sample's row, or profile.None.
 func (t *Times) ran(s *perfevent.Sample, place int32) {
-	if th := t.latest(s.PID, s.TID); th != nil && th.returns(s.Time, true) {
-		t.noEnds++
+	if th := t.latest(s.PID, s.TID); th != nil {
+		th.returns(s.Time, true)
 	}
 	f := t.switches[s.Sampling]
 	if f == nil {
@@ -115,16 +115,14 @@ func (t *Times) leaves(h *perfevent.Header, place int32, reason timeline.Reason)
 	}
 	if th := t.thread(h.PID, h.TID); !th.waits {
 		th.waits = add(t, &th.Waits, timeline.Wait{From: h.Time, Row: place, Reason: reason})
-		t.waits++
 	}
 }
 
-// returns ends the wait of a thread, and reports whether it had one. noEnd is timeline.Wait.NoEnd.
-func (th *thread) returns(now uint64, noEnd bool) bool {
+// returns ends the wait of a thread, if it has one. noEnd is timeline.Wait.NoEnd.
+func (th *thread) returns(now uint64, noEnd bool) {
 	if !th.waits {
-		return false
+		return
 	}
 	w := &th.Waits[len(th.Waits)-1]
 	w.To, w.NoEnd, th.waits = max(now, w.From), noEnd, false
-	return true
 }
