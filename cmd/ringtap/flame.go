@@ -17,6 +17,12 @@ page that opens in any browser, offline.
   ringtap flame --out cpu.svg cpu.pb.gz            a picture of a pprof profile
   perf script | ringtap flame - --out cpu.html     of perf script's text
   ringtap flame --out cpu.speedscope.json          for speedscope.app
+  ringtap flame --out cpu.firefox.json             for profiler.firefox.com
+
+FILE.firefox.json shows when samples were taken, with a track for each thread. It also shows when
+and why threads were not on a CPU, if the recording has every sched:sched_switch, or the switch
+records of perf record --switch-events. The call tree is that of --metric, or else of the first
+event by time; samples of other events are markers. It is made of recordings only.
 
 Files and kernels are found as by ringtap report.
 `

@@ -25,7 +25,6 @@ import (
 	"github.com/ringtap/ringtap/internal/profile/read"
 	"github.com/ringtap/ringtap/internal/profile/timeline"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 // loader makes profiles of files: of recordings, and of other tools' profiles.
@@ -115,21 +114,13 @@ func (l *loader) checkMetric(metrics []profile.Metric) error {
 // recording makes the profile of a recording, and closes it.
 func (l *loader) recording(ctx context.Context, file *perfdata.File) (p *profile.Profile, err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
-	options := recording.Options{Files: l.from.files(), Kallsyms: l.from.kallsyms, Keep: l.from.keep}
-	var times *recorded.Times
-	options.LeftOut = func(s *perfevent.Sample) {
-		if times != nil {
-			times.LeftOut(s)
-		}
-	}
-	source, err := recording.New(file, options)
+	source, err := recording.New(file, recording.Options{Files: l.from.files(), Kallsyms: l.from.kallsyms, Keep: l.from.keep})
 	if err != nil {
 		return nil, err
 	}
-	if path := l.show.timed(); path != "" {
-		if times, err = recorded.NewTimes(source.Events, file.Formats, l.from.keep); err != nil {
-			return nil, fmt.Errorf("--out %s: %w", path, err)
-		}
+	times, err := l.times(file, source)
+	if err != nil {
+		return nil, err
 	}
 	stacks := stack.Stacks{User: l.show.user || !l.show.kernel, Kernel: l.show.kernel || !l.show.user, Unwind: stack.Auto}
 	var events []*recorded.Collector
@@ -185,6 +176,20 @@ func (l *loader) recording(ctx context.Context, file *perfdata.File) (p *profile
 		}
 	}
 	return p, source.Damage()
+}
+
+// times returns what keeps the times of a recording's samples; nil if no file of show needs them.
+func (l *loader) times(file *perfdata.File, source *recording.Source) (*recorded.Times, error) {
+	path := l.show.timed()
+	if path == "" {
+		return nil, nil
+	}
+	times, err := recorded.NewTimes(source.Events, file.Formats, l.from.keep)
+	if err != nil {
+		return nil, fmt.Errorf("--out %s: %w", path, err)
+	}
+	source.LeftOut = times.LeftOut
+	return times, nil
 }
 
 // emptyNote says why a recording's profile is empty, if it is.

@@ -78,7 +78,7 @@ func (l *loader) addFlags(flags *pflag.FlagSet) {
 }
 
 func (l *loader) addMemory(flags *pflag.FlagSet) {
-	flags.IntVar(&l.show.memory, "max-memory", 1024, "use at most this many `MIB` for distinct stacks; beyond that, new stacks are merged")
+	flags.IntVar(&l.show.memory, "max-memory", 1024, "use at most this many `MIB` for distinct stacks, and for the times in .firefox.json; beyond that, new stacks are merged, and samples have no time")
 }
 
 // parse parses the command line of a command that loads one file, and returns its path.

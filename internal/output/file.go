@@ -20,8 +20,8 @@ type FileOptions struct {
 	// Inlines shows inlined functions as separate frames in folded, html, svg and speedscope. pprof
 	// and JSON always contain all lines of the profile.
 	Inlines bool
-	// Timeline has the samples of the profile one by one. Forms with times (HasTimes) need it. It must
-	// not be nil for them.
+	// Timeline has the samples of the profile one by one. Forms with times (HasTimes) return an error
+	// without it, and others ignore it.
 	Timeline *timeline.Timeline
 }
 

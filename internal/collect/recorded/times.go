@@ -91,7 +91,7 @@ func (t *Times) sample(rows *table.Rows, event int, s *perfevent.Sample, row tab
 	t.ran(s, place)
 }
 
-// LeftOut is recording.Options.LeftOut: a sample that is not kept may end the wait of a thread that
+// LeftOut is recording.Source.LeftOut: a sample that is not kept may end the wait of a thread that
 // is.
 func (t *Times) LeftOut(s *perfevent.Sample) {
 	if t.rows != nil {

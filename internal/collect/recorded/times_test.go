@@ -112,7 +112,9 @@ func TestTimesAreByThread(t *testing.T) {
 	if diff := cmp.Diff([]timeline.Process{{PID: 10, Name: "server"}, {PID: 11, Name: "server"}, {PID: 12, Name: ":12"}}, line.Processes); diff != "" {
 		t.Errorf("processes (-want +got):\n%s", diff)
 	}
-	row := func(thread, sample int) profile.Row { return line.Profile.Rows[line.Threads[thread].Samples[sample].Row] }
+	row := func(thread, sample int) profile.Row {
+		return line.Profile.Rows[line.Threads[thread].Samples[sample].Row]
+	}
 	if row(0, 0).Kernel != row(3-1, 0).Kernel || row(0, 0).Kernel == row(0, 1).Kernel || row(1, 0).Kernel != row(0, 0).Kernel {
 		t.Errorf("the samples do not have the rows of their stacks: %v", line)
 	}

@@ -24,9 +24,6 @@ type Options struct {
 	// Kallsyms opens the symbols of the recorded kernel, at their recorded addresses.
 	Kallsyms func(Kernel) (io.ReadCloser, error)
 	Keep     Keep
-	// LeftOut, unless nil, gets the samples that are not kept, before the records after them. It must
-	// not keep any part of them.
-	LeftOut func(*perfevent.Sample)
 }
 
 // Source is a recording as an engine.Source. The samplings of its samples are the indexes of
@@ -34,10 +31,12 @@ type Options struct {
 type Source struct {
 	// Events are the recorded events that have samples to show, in the order of the file.
 	Events []perfdata.Event
+	// LeftOut, unless nil, gets the samples that Options.Keep leaves out, in the order of the records.
+	// It must not keep any part of them. Set it before Read.
+	LeftOut func(*perfevent.Sample)
 
 	file     *perfdata.File
 	keep     Keep
-	leftOut  func(*perfevent.Sample) // may be nil
 	images   *images
 	symbols  recordedSymbols
 	kernel   Kernel
@@ -57,7 +56,7 @@ type Source struct {
 // New returns a Source that reads f, which the caller closes after the run. It reads the start of
 // the file, up to the first sample.
 func New(f *perfdata.File, opts Options) (*Source, error) {
-	s := &Source{file: f, keep: opts.Keep, leftOut: opts.LeftOut, images: newImages(f, opts.Files), symbols: newSymbols(f.Symbols), kernel: kernelOf(f, f.Modified()), openKallsyms: opts.Kallsyms}
+	s := &Source{file: f, keep: opts.Keep, images: newImages(f, opts.Files), symbols: newSymbols(f.Symbols), kernel: kernelOf(f, f.Modified()), openKallsyms: opts.Kallsyms}
 	s.arch, s.unwinds = archOf(f.Info.Arch)
 	for i := range f.Events {
 		at := -1
@@ -207,8 +206,8 @@ func (s *Source) admit(record perfevent.Record) bool {
 		}
 		r.Sampling = event
 		if !s.keep.has(r) {
-			if s.leftOut != nil {
-				s.leftOut(r)
+			if s.LeftOut != nil {
+				s.LeftOut(r)
 			}
 			return false
 		}
