@@ -168,8 +168,8 @@ func (f *firefox) writeSamples(th *timeline.Thread) {
 
 // cpuTimes returns the column of the CPU time since the previous sample, in nanoseconds, or nil if it
 // is unknown: all time outside of the thread's waits if they are known exactly, or else what the
-// sample stands for. The idle task uses no CPU time. A thread without samples must not have the column: the Profiler would never
-// finish (getSlices in src/utils/slice-tree.ts).
+// sample stands for. The idle task uses no CPU time. A thread without samples must not have the
+// column: the Profiler would never finish (getSlices in src/utils/slice-tree.ts).
 func (f *firefox) cpuTimes(th *timeline.Thread) func(dst []byte, i int) []byte {
 	interval, clock := f.t.Events[f.metric].Interval, f.p.Metrics[f.metric].Unit == "nanoseconds"
 	switch {

@@ -23,7 +23,6 @@ import (
 // table.Options.Memory.
 type Times struct {
 	keep     recording.Keep
-	events   []perfdata.Event
 	switches []*switchFields // by event; nil: not sched:sched_switch
 	rated    bool            // see switchFieldsOf
 
@@ -37,8 +36,8 @@ type Times struct {
 	indexes []int32             // by place: index into the profile's rows; set by index
 	bytes   int                 // of the samples, waits, places and threads
 	leftOut uint64              // samples and waits that there was no memory for
-	waits   uint64              // how many are kept
-	noEnds  uint64              // how many of them ended, but nobody knows when
+	waits   int                 // how many are kept
+	noEnds  int                 // how many of them ended, but nobody knows when
 }
 
 // thread is a thread of the timeline, and what is known about it at the time of the latest record.
@@ -51,7 +50,7 @@ type thread struct {
 // NewTimes returns the Times of a recording's events. Samples and waits are of what keep keeps.
 // formats are those of the recorded tracepoints. The error says that the recording has no times.
 func NewTimes(events []perfdata.Event, formats []perfdata.EventFormat, keep recording.Keep) (*Times, error) {
-	t := &Times{keep: keep, events: events, processes: make(map[uint32]int), threads: make(map[uint64]*thread), places: make(map[table.Row]int32)}
+	t := &Times{keep: keep, processes: make(map[uint32]int), threads: make(map[uint64]*thread), places: make(map[table.Row]int32)}
 	for i := range events {
 		if events[i].Attr.Sample_type&unix.PERF_SAMPLE_TIME == 0 {
 			return nil, errors.New("its samples have no times (perf record --no-timestamp)")
@@ -196,9 +195,13 @@ func (t *Times) follow(rows *table.Rows, record perfevent.Record) {
 	}
 }
 
-// end ends the waits that go on at the end of the recording.
+// end ends the waits that go on at the end of the recording. A thread that has ended left its CPU for
+// the last time.
 func (t *Times) end(now uint64) {
 	for _, th := range t.started {
+		if th.waits && th.End > 0 {
+			th.Waits, th.waits = th.Waits[:len(th.Waits)-1], false
+		}
 		th.returns(now, true)
 	}
 }
@@ -216,8 +219,8 @@ func (t *Times) Timeline(p *profile.Profile) *timeline.Timeline {
 	return &t.all
 }
 
-// finish puts a thread's samples and waits into the order of time, and cuts off the parts of waits
-// that are not kept.
+// finish makes a thread's samples and waits refer to the profile's rows, and puts them into the order of
+// time. It cuts off the parts of waits that are not kept, and counts the waits.
 func (t *Times) finish(th *thread) {
 	for i := range th.Samples {
 		th.Samples[i].Row = t.indexes[th.Samples[i].Row]
@@ -226,20 +229,24 @@ func (t *Times) finish(th *thread) {
 	if !slices.IsSortedFunc(th.Samples, byTime) { // records that came late
 		slices.SortStableFunc(th.Samples, byTime)
 	}
-	th.Waits = slices.DeleteFunc(th.Waits, func(w timeline.Wait) bool {
-		return w.To <= max(w.From, t.keep.From) || t.keep.To > 0 && w.From >= t.keep.To
-	})
-	for i := range th.Waits {
-		w := &th.Waits[i]
-		w.From = max(w.From, t.keep.From)
-		if t.keep.To > 0 && w.To > t.keep.To {
-			w.To = t.keep.To
+	waits, from := th.Waits[:0], t.keep.From
+	for _, w := range th.Waits {
+		w.From = max(w.From, from)
+		if t.keep.To > 0 {
+			w.To = min(w.To, t.keep.To)
+		}
+		if w.From >= w.To {
+			continue
 		}
 		if w.Row != profile.None {
 			w.Row = t.indexes[w.Row]
 		}
-		t.waits++
-		if w.NoEnd && i < len(th.Waits)-1 { // the last may go on
+		waits, from = append(waits, w), w.To
+	}
+	th.Waits = waits
+	t.waits += len(waits)
+	for i := range len(waits) - 1 { // the last may go on
+		if waits[i].NoEnd {
 			t.noEnds++
 		}
 	}

@@ -100,7 +100,7 @@ func (t *Times) switched(r *perfevent.Switch) {
 	switch {
 	case !r.Out && th != nil:
 		th.returns(r.Time, false)
-	case !r.Out || th != nil && (th.waits || th.End != 0):
+	case !r.Out || th != nil && th.waits:
 	case r.Preempt:
 		t.leaves(&r.Header, profile.None, timeline.Preempted)
 	default:
