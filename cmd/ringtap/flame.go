@@ -19,10 +19,11 @@ page that opens in any browser, offline.
   ringtap flame --out cpu.speedscope.json          for speedscope.app
   ringtap flame --out cpu.firefox.json             for profiler.firefox.com
 
-FILE.firefox.json shows when samples were taken, with a track for each thread. It also shows when
-and why threads were not on a CPU, if the recording has every sched:sched_switch, or the switch
-records of perf record --switch-events. The call tree is that of --metric, or else of the first
-event by time; samples of other events are markers. It is made of recordings only.
+FILE.firefox.json shows when samples were taken, with a track for each thread. ringtap makes it of
+recordings only. It also shows when and why threads were not on a CPU, if the recording has every
+sched:sched_switch (ringtap record -a -e cpu-clock,sched:sched_switch) or the records of perf record
+--switch-events. The call tree is of --metric, or else of the first event that samples by time.
+Samples of other events are markers.
 
 Files and kernels are found as by ringtap report.
 `

@@ -7,8 +7,8 @@ import (
 	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
-// firefoxMeta is the part of a Firefox profile that describes the recording. Some fields are of
-// Firefox alone, but required.
+// firefoxMeta is the part of a Firefox profile that describes the recording. Some fields make sense
+// for Firefox alone, but the Profiler requires them.
 type firefoxMeta struct {
 	Interval                   float64           `json:"interval"`  // ms
 	StartTime                  float64           `json:"startTime"` // ms since 1970; 0 if unknown
@@ -124,7 +124,7 @@ func (f *firefox) entries() (entries []firefoxField) {
 	add("Host", escape.Text(f.p.Host))
 	add("Command", escape.Text(f.p.Command))
 	add("Start, as perf script prints times", fmt.Sprintf("%d.%09d", f.t.Begin/1e9, f.t.Begin%1e9))
-	add("Missing", strings.Join(accountLines(f.p), "; "))
+	add("Received", strings.Join(accountLines(f.p), "; "))
 	for _, note := range f.p.AllNotes() {
 		add("Note", escape.Text(note))
 	}
