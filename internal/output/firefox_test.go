@@ -128,8 +128,15 @@ func TestFirefoxCPUTimes(t *testing.T) {
 			t.Errorf("thread %d (-want +got):\n%s", i, diff)
 		}
 	}
+	spanned := sample()
+	line := times(spanned)
+	line.Threads[1].Waits = []timeline.Wait{{From: line.Begin + 3_500_000, To: line.Begin + 4_750_000}}
+	p = firefoxOf(t, spanned, FileOptions{Timeline: line})
+	if diff := cmp.Diff([]float64{0, 2_000_000 - 750_000}, p.Threads[1].Samples.ThreadCPUDelta); diff != "" {
+		t.Errorf("with a sample in a wait (-want +got):\n%s", diff)
+	}
 	unsure := sample()
-	line := times(unsure)
+	line = times(unsure)
 	line.Threads[0].Waits[0].NoEnd = true // the wait was perhaps shorter
 	p = firefoxOf(t, unsure, FileOptions{Timeline: line})
 	if diff := cmp.Diff([]float64{1_000_000, 1_000_001, 500_000}, p.Threads[0].Samples.ThreadCPUDelta); diff != "" {

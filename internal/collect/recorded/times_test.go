@@ -184,11 +184,13 @@ func TestSwitchRecordsAreWaits(t *testing.T) {
 	line, notes := run(t, events(1), recording.Keep{}, enough,
 		in(50), out(100, false), in(200), out(300, true), in(400),
 		away(10, 10, 500, 0x01, 20), out(501, false), in(600), // both: the tracepoint says more
-		&perfevent.Exit{Header: header(10, 10, 700), PID: 10, TID: 10}, out(701, false))
+		&perfevent.Exit{Header: header(10, 10, 700), PID: 10, TID: 10}, out(701, true), in(702), out(703, false),
+		tick(30, 30, 800))
 	want := []timeline.Wait{
 		{From: 100, To: 200, Reason: timeline.Blocked},
 		{From: 300, To: 400, Reason: timeline.Preempted},
 		{From: 500, To: 600, Reason: timeline.Sleeping},
+		{From: 701, To: 702, Reason: timeline.Preempted}, // on its way out
 	}
 	if diff := cmp.Diff(want, waitsOf(line)); diff != "" || len(notes) > 0 {
 		t.Errorf("notes %q, (-want +got):\n%s", notes, diff)
