@@ -1,4 +1,5 @@
-// Package recorded is the collector of recordings: it adds up the samples of a recorded event.
+// Package recorded is the collector of recordings: it adds up the samples of a recorded event. Times
+// also keeps each of them, and makes a timeline.Timeline.
 package recorded
 
 import (

@@ -274,6 +274,7 @@ func (t *Times) index(index func(table.Row) int) {
 	for row, place := range t.places {
 		t.indexes[place] = int32(index(row))
 	}
+	t.places = nil // no more samples come, and the profile is not symbolized yet
 	for _, th := range t.started {
 		t.finish(th)
 	}
