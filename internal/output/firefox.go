@@ -36,6 +36,9 @@ func writeFirefox(w io.Writer, p *profile.Profile, opts FileOptions) error {
 	if opts.Timeline == nil {
 		return errNoTimes
 	}
+	if err := checkTimeline(opts.Timeline, p); err != nil {
+		return err
+	}
 	f := &firefox{t: opts.Timeline, p: p, metric: metric, tables: newFirefoxTables(p, opts.Inlines)}
 	if opts.Metric == "" {
 		f.metric = regularMetric(f.t)

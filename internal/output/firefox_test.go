@@ -242,6 +242,21 @@ func TestFirefoxOfNothingIsValid(t *testing.T) {
 	}
 }
 
+func TestFirefoxRefusesInvalidIndexes(t *testing.T) {
+	for name, spoil := range map[string]func(*timeline.Timeline){
+		"a process": func(line *timeline.Timeline) { line.Threads[1].Process = 3 },
+		"a metric":  func(line *timeline.Timeline) { line.Threads[1].Samples[0].Metric = 2 },
+		"an event":  func(line *timeline.Timeline) { line.Events = line.Events[:1] },
+	} {
+		p := sample()
+		line := times(p)
+		spoil(line)
+		if err := writeFirefox(&bytes.Buffer{}, p, FileOptions{Timeline: line}); err == nil {
+			t.Errorf("%s that is not there is no error", name)
+		}
+	}
+}
+
 func TestFirefoxNeedsTimes(t *testing.T) {
 	if err := writeFirefox(&bytes.Buffer{}, sample(), FileOptions{}); !errors.Is(err, errNoTimes) {
 		t.Errorf("error %v", err)
