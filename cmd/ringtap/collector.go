@@ -90,7 +90,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 		whole.Command = strings.Join(os.Args, " ")
 		whole.Host, _ = os.Hostname() // "" if unknown
 	}
-	errs := []error{ignoreClosedPipe(printer.end(result.Accounts)), flags.write(out, result.Whole), ignoreClosedPipe(flags.trigger.said(out, result))}
+	errs := []error{ignoreClosedPipe(printer.end(result.Accounts)), flags.write(out, result.Whole, nil), ignoreClosedPipe(flags.trigger.said(out, result))}
 	sayNotes(out.stderr, result.Notes)
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -17,13 +17,20 @@ page that opens in any browser, offline.
   ringtap flame --out cpu.svg cpu.pb.gz            a picture of a pprof profile
   perf script | ringtap flame - --out cpu.html     of perf script's text
   ringtap flame --out cpu.speedscope.json          for speedscope.app
+  ringtap flame --out cpu.firefox.json             for profiler.firefox.com
+
+FILE.firefox.json shows when samples were taken, with a track for each thread. ringtap makes it of
+recordings only. It also shows when and why threads were not on a CPU, if the recording has every
+sched:sched_switch (ringtap record -a -e cpu-clock,sched:sched_switch) or the records of perf record
+--switch-events. The call tree is of --metric, or else of the first event that samples by time.
+Samples of other events are markers.
 
 Files and kernels are found as by ringtap report.
 `
 
 // flame is ringtap flame.
 func flame(ctx context.Context, out *console, args []string) error {
-	l := loader{out: out, show: &reportFlags{}, from: &recordingFlags{}}
+	l := loader{out: out, show: &reportFlags{recorded: true}, from: &recordingFlags{}}
 	flags := newFlags(out, "flame", flameUsage)
 	l.addFlags(flags)
 	path, err := l.parse(flags, args)
@@ -42,5 +49,5 @@ func flame(ctx context.Context, out *console, args []string) error {
 		return damage
 	}
 	printer := newPrinter(out, l.show, true, nil, nil)
-	return errors.Join(printer.writeAccounts(out.stderr, p), l.show.write(out, p), damage)
+	return errors.Join(printer.writeAccounts(out.stderr, p), l.show.write(out, p, l.timeline), damage)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profile/read"
+	"github.com/ringtap/ringtap/internal/profile/timeline"
 	"github.com/ringtap/ringtap/internal/stack"
 )
 
@@ -32,6 +33,8 @@ type loader struct {
 	show *reportFlags
 	from *recordingFlags
 	perf *stdio.Options // to show recordings as perf report --stdio does; nil: as ringtap does
+
+	timeline *timeline.Timeline // of the loaded recording, if a file of show needs it
 }
 
 // errNoRecording is returned if a command finds no file where perf record would have put it.
@@ -97,6 +100,9 @@ func (l *loader) profile(name string, r io.Reader) (*profile.Profile, error) {
 	if option := l.from.selecting(); option != "" {
 		return nil, usagef("%s selects samples of a recording, and %s has only sums", option, name)
 	}
+	if path := l.show.timed(); path != "" {
+		return nil, usagef("--out %s shows when samples were taken, and %s has only sums; a recording has times (ringtap record)", path, name)
+	}
 	l.show.inlines = true // they cannot be looked up later
 	return p, l.checkMetric(p.Metrics)
 }
@@ -115,12 +121,16 @@ func (l *loader) recording(ctx context.Context, file *perfdata.File) (p *profile
 	if err != nil {
 		return nil, err
 	}
+	times, err := l.times(file, source)
+	if err != nil {
+		return nil, err
+	}
 	stacks := stack.Stacks{User: l.show.user || !l.show.kernel, Kernel: l.show.kernel || !l.show.user, Unwind: stack.Auto}
 	var events []*recorded.Collector
 	var collectors []table.Collector
 	var metrics []profile.Metric
 	for i := range source.Events {
-		c := &recorded.Collector{Event: &source.Events[i], Stacks: stacks}
+		c := &recorded.Collector{Event: &source.Events[i], Stacks: stacks, Times: times, Number: i}
 		if l.perf != nil {
 			c.Labels, c.Samples = labels(l.perf), true
 		}
@@ -162,7 +172,27 @@ func (l *loader) recording(ctx context.Context, file *perfdata.File) (p *profile
 	if source.Cut() {
 		p.Notes = append(p.Notes, "the recorder was killed, or the file cut off: this is what it had written")
 	}
+	if times != nil {
+		l.timeline = times.Timeline(p)
+		if l.timeline.Begin > 0 {
+			l.timeline.Start = source.Wall(l.timeline.Begin)
+		}
+	}
 	return p, source.Damage()
+}
+
+// times returns what keeps the times of a recording's samples; nil if no file of show needs them.
+func (l *loader) times(file *perfdata.File, source *recording.Source) (*recorded.Times, error) {
+	path := l.show.timed()
+	if path == "" {
+		return nil, nil
+	}
+	times, err := recorded.NewTimes(source.Events, file.Formats, l.from.keep)
+	if err != nil {
+		return nil, fmt.Errorf("--out %s: %w", path, err)
+	}
+	source.LeftOut = times.LeftOut
+	return times, nil
 }
 
 // emptyNote says why a recording's profile is empty, if it is.

@@ -44,7 +44,7 @@ that is intact, and then the offset where it ends.
 
 // report is ringtap report.
 func report(ctx context.Context, out *console, args []string) error {
-	l := loader{out: out, show: &reportFlags{}, from: &recordingFlags{}}
+	l := loader{out: out, show: &reportFlags{recorded: true}, from: &recordingFlags{}}
 	var perf stdioFlags
 	flags := newFlags(out, "report", reportUsage)
 	l.addFlags(flags)
@@ -66,7 +66,7 @@ func report(ctx context.Context, out *console, args []string) error {
 		return errors.Join(err, printer.writeAccounts(out.stderr, p), damage)
 	}
 	err = ignoreClosedPipe(errors.Join(printer.writeEach(p), printer.end(p.Accounts)))
-	return errors.Join(err, l.show.write(out, p), damage)
+	return errors.Join(err, l.show.write(out, p, l.timeline), damage)
 }
 
 // addFlags defines the flags of a command that loads profiles.
@@ -78,7 +78,7 @@ func (l *loader) addFlags(flags *pflag.FlagSet) {
 }
 
 func (l *loader) addMemory(flags *pflag.FlagSet) {
-	flags.IntVar(&l.show.memory, "max-memory", 1024, "use at most this many `MIB` for distinct stacks; beyond that, new stacks are merged")
+	flags.IntVar(&l.show.memory, "max-memory", 1024, "use at most this many `MIB` for distinct stacks, and for the times in .firefox.json; beyond that, new stacks are merged, and samples have no time")
 }
 
 // parse parses the command line of a command that loads one file, and returns its path.

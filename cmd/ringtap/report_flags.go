@@ -11,6 +11,7 @@ import (
 	"github.com/ringtap/ringtap/internal/cli/manual"
 	"github.com/ringtap/ringtap/internal/output"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profile/timeline"
 	"github.com/ringtap/ringtap/internal/text/escape"
 )
 
@@ -21,6 +22,7 @@ type reportFlags struct {
 	top          int
 	topGiven     bool // by -o
 	outputs      []string
+	recorded     bool // the command reads recordings, which have times: see output.HasTimes
 	metric       string
 	inlines      bool
 	memory       int // MiB
@@ -41,13 +43,26 @@ func (r *reportFlags) addStacks(flags *pflag.FlagSet) {
 
 // addOutput defines the flags of the output group.
 func (r *reportFlags) addOutput(flags *pflag.FlagSet, tablesDetail string) {
-	flags.StringArrayVar(&r.outputs, "out", nil, "write the whole run to `FILE`; the extension selects the format: "+strings.Join(output.Forms(), " ")+" (may be repeated)")
+	flags.StringArrayVar(&r.outputs, "out", nil, "write the whole run to `FILE`; the extension selects the format: "+formsText()+" (may be repeated)")
 	addTop(flags, &r.top, "o", 10, ": functions, or rows of the tables")
 	flags.StringVar(&r.metric, "metric", "", "rank by `COLUMN`, and write it to formats with a single value (default: the first column)")
 	flags.BoolVar(&r.tables, "tables", false, "print three tables with exact addresses, for programs"+tablesDetail)
 	addColor(flags, &r.color)
 	addVerbose(flags, &r.verbose, "v")
 	manual.SetGroup(flags, outputGroup)
+}
+
+// formsText lists the formats of --out.
+func formsText() string {
+	var all, timed []string
+	for _, ending := range output.Forms() {
+		if output.HasTimes(ending) {
+			timed = append(timed, ending)
+		} else {
+			all = append(all, ending)
+		}
+	}
+	return strings.Join(all, " ") + ", and of recordings " + strings.Join(timed, " ")
 }
 
 // validate checks the flags before anything is opened. A value that makes no sense is a
@@ -64,7 +79,20 @@ func (r *reportFlags) validate(flags *pflag.FlagSet) error {
 	if err := checkColor(r.color); err != nil {
 		return err
 	}
+	if path := r.timed(); path != "" && !r.recorded {
+		return usagef("--out %s: a live run keeps sums, and no times; ringtap record -o perf.data, then ringtap flame --out %s perf.data", path, path)
+	}
 	return checkOutputs(r.outputs, output.CheckPath)
+}
+
+// timed returns the first file of --out that needs the times of samples, or "".
+func (r *reportFlags) timed() string {
+	for _, path := range r.outputs {
+		if output.HasTimes(path) {
+			return path
+		}
+	}
+	return ""
 }
 
 // checkOutputs checks the files of --out.
@@ -83,14 +111,14 @@ func checkOutputs(paths []string, check func(path string) error) error {
 }
 
 // write writes a profile to every file of --out. If one file can't be written, it still writes the
-// others. p is nil if there are no files.
-func (r *reportFlags) write(out *console, p *profile.Profile) error {
+// others. p is nil if there are no files. t is nil unless a file needs it.
+func (r *reportFlags) write(out *console, p *profile.Profile, t *timeline.Timeline) error {
 	if p == nil {
 		return nil
 	}
 	var errs []error
 	for _, path := range r.outputs {
-		if err := output.WriteFile(path, p, output.FileOptions{Metric: r.metric, Inlines: r.inlines}); err != nil {
+		if err := output.WriteFile(path, p, output.FileOptions{Metric: r.metric, Inlines: r.inlines, Timeline: t}); err != nil {
 			errs = append(errs, err)
 			continue
 		}

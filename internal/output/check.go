@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profile/timeline"
 )
 
 // Check returns an error if p contains an invalid index. Every form calls it first and then indexes
@@ -28,6 +29,26 @@ func Check(p *profile.Profile) error {
 	for i := range p.Rows {
 		if err := checkRow(p, &p.Rows[i]); err != nil {
 			return fmt.Errorf("profile of %s: row %d %w", p.Collector, i, err)
+		}
+	}
+	return nil
+}
+
+// checkTimeline returns an error if the timeline of p contains an invalid index, except rows: a sample
+// may have none.
+func checkTimeline(t *timeline.Timeline, p *profile.Profile) error {
+	if len(t.Events) != len(p.Metrics) {
+		return fmt.Errorf("timeline of %s has %d events for %d metrics", p.Collector, len(t.Events), len(p.Metrics))
+	}
+	for i := range t.Threads {
+		th := &t.Threads[i]
+		if th.Process < 0 || th.Process >= len(t.Processes) {
+			return fmt.Errorf("timeline of %s: thread %d is of process %d of %d", p.Collector, i, th.Process, len(t.Processes))
+		}
+		for n := range th.Samples {
+			if m := int(th.Samples[n].Metric); m >= len(p.Metrics) {
+				return fmt.Errorf("timeline of %s: thread %d: sample %d is of metric %d of %d", p.Collector, i, n, m, len(p.Metrics))
+			}
 		}
 	}
 	return nil

@@ -47,7 +47,8 @@ func CheckDiffPath(path string) error {
 
 func diffFormOf(path string) (diffForm, error) {
 	for _, f := range diffForms() {
-		if strings.HasSuffix(path, f.ending) && !strings.HasSuffix(path, ".speedscope.json") {
+		form, err := formOf(path)
+		if err == nil && form.ending == f.ending {
 			return f, nil
 		}
 	}

@@ -4,7 +4,7 @@
 // # The way through the package
 //
 // Every form first calls Check, which refuses a profile with invalid indexes. After that it indexes
-// without further checks. There are four ways to write a profile:
+// without further checks. There are five ways to write a profile:
 //
 //   - The terminal view (view.go) merges rows by function. view_functions.go ranks functions by
 //     self and total, view_tree.go folds the call tree, and idle.go removes the waits of
@@ -20,6 +20,10 @@
 //     writes the levels of each row as numbers.
 //
 //   - pprof and JSON contain the profile itself, frame by frame.
+//
+//   - The Firefox Profiler's form (firefox.go) shows a timeline.Timeline: each sample of a profile
+//     with its time, on the track of its thread. firefox_tables.go turns rows into a tree of
+//     stacks by their levels, and firefox_markers.go writes what is no sample.
 //
 // Package stdio, below this one, has the table of perf report.
 //

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profile/timeline"
 )
 
 // FileOptions configure WriteFile.
@@ -19,6 +20,9 @@ type FileOptions struct {
 	// Inlines shows inlined functions as separate frames in folded, html, svg and speedscope. pprof
 	// and JSON always contain all lines of the profile.
 	Inlines bool
+	// Timeline has the samples of the profile one by one. Forms with times (HasTimes) return an error
+	// without it, and others ignore it.
+	Timeline *timeline.Timeline
 }
 
 // metric checks p and returns the index of the chosen metric.
@@ -65,17 +69,19 @@ type form struct {
 	ending string
 	write  func(io.Writer, *profile.Profile, FileOptions) error
 	single bool // it has one metric
+	timed  bool // it has the times of samples: see FileOptions.Timeline
 }
 
 // forms returns the table of extensions. An extension comes before any other one that it ends in.
 func forms() []form {
 	return []form{
-		{".html", writeHTML, false},
-		{".svg", writeSVG, true},
-		{".folded", WriteFolded, true},
-		{".speedscope.json", writeSpeedscope, false},
-		{".pb.gz", WritePprof, false},
-		{".json", writeJSON, false},
+		{ending: ".html", write: writeHTML},
+		{ending: ".svg", write: writeSVG, single: true},
+		{ending: ".folded", write: WriteFolded, single: true},
+		{ending: ".speedscope.json", write: writeSpeedscope},
+		{ending: ".firefox.json", write: writeFirefox, timed: true},
+		{ending: ".pb.gz", write: WritePprof},
+		{ending: ".json", write: writeJSON},
 	}
 }
 
@@ -97,6 +103,13 @@ func IsFile(path string) bool {
 func HasOneMetric(path string) bool {
 	f, err := formOf(path)
 	return err == nil && f.single
+}
+
+// HasTimes reports whether the file of that path shows when samples were taken. Such a form needs
+// FileOptions.Timeline.
+func HasTimes(path string) bool {
+	f, err := formOf(path)
+	return err == nil && f.timed
 }
 
 // A FormError is returned for a path whose extension is not supported.

@@ -18,7 +18,8 @@ func TestWriteFileKnowsEveryForm(t *testing.T) {
 		if err := CheckPath(path); err != nil {
 			t.Error(err)
 		}
-		if err := WriteFile(path, sample(), FileOptions{}); err != nil {
+		p := sample()
+		if err := WriteFile(path, p, FileOptions{Timeline: times(p)}); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {

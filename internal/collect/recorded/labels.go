@@ -57,7 +57,10 @@ func threadName(rows *table.Rows, tid uint32) string {
 }
 
 // Follow remembers the name that a thread with samples gets.
-func (c *Collector) Follow(_ *table.Rows, record perfevent.Record) {
+func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
+	if c.leads() {
+		c.Times.follow(rows, record)
+	}
 	if r, ok := record.(*perfevent.Comm); ok {
 		if _, sampled := c.Threads[r.TID]; sampled {
 			c.Threads[r.TID] = string(r.Name)
@@ -65,14 +68,42 @@ func (c *Collector) Follow(_ *table.Rows, record perfevent.Record) {
 	}
 }
 
-// End does nothing: nothing goes on at the end of a recording.
-func (c *Collector) End(*table.Rows, uint64) {}
+// End ends the threads' waits at the end of the recording.
+func (c *Collector) End(_ *table.Rows, now uint64) {
+	if c.leads() {
+		c.Times.end(now)
+	}
+}
 
-// Bytes returns the memory of the threads' names.
-func (c *Collector) Bytes() int { return len(c.Threads) * threadBytes }
+// Bytes returns the memory of the threads' names and of Times.
+func (c *Collector) Bytes() int {
+	bytes := len(c.Threads) * nameBytes
+	if c.leads() {
+		bytes += c.Times.bytes
+	}
+	return bytes
+}
 
-// threadBytes is what a thread takes in Collector.Threads.
-const threadBytes = 64
+// nameBytes is what a thread takes in Collector.Threads.
+const nameBytes = 64
+
+// Index makes Times refer to the rows of the profile.
+func (c *Collector) Index(index func(table.Row) int) {
+	if c.leads() {
+		c.Times.index(index)
+	}
+}
+
+// Notes says what Times lacks.
+func (c *Collector) Notes(bool) (notes, details []string) {
+	if c.leads() {
+		notes = c.Times.notes()
+	}
+	return notes, nil
+}
+
+// leads reports whether c is the collector that passes everything but samples to Times.
+func (c *Collector) leads() bool { return c.Times != nil && c.Number == 0 }
 
 // Forget does nothing: recordings have no alarms.
 func (c *Collector) Forget(uint64) {}

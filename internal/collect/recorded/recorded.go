@@ -1,4 +1,5 @@
-// Package recorded is the collector of recordings: it adds up the samples of a recorded event.
+// Package recorded is the collector of recordings: it adds up the samples of a recorded event. Times
+// also keeps each of them, and makes a timeline.Timeline.
 package recorded
 
 import (
@@ -24,6 +25,10 @@ type Collector struct {
 	Labels []Label
 	// Samples adds a column for the number of samples.
 	Samples bool
+	// Times, unless nil, also keeps each sample with its time. The event is the Number-th of its
+	// events.
+	Times  *Times
+	Number int
 
 	// Threads has the latest names of the threads with samples, if Labels contains Thread. It is
 	// complete after the run.
@@ -46,7 +51,7 @@ func (c *Collector) Plan() table.Plan {
 		Samplings: []perfevent.Sampling{sampling},
 		Stacks:    c.Stacks,
 		Metrics:   metrics,
-		Names:     slices.Contains(c.Labels, Comm) || slices.Contains(c.Labels, Thread),
+		Names:     slices.Contains(c.Labels, Comm) || slices.Contains(c.Labels, Thread) || c.Times != nil,
 	}
 }
 
@@ -54,10 +59,15 @@ func (c *Collector) Plan() table.Plan {
 func (c *Collector) metric() profile.Metric {
 	a := &c.Event.Attr
 	m := profile.Metric{Name: c.Event.Name, Type: c.Event.Name, Unit: "counts", Scale: 1, Running: a.Type != unix.PERF_TYPE_TRACEPOINT}
-	if a.Type == unix.PERF_TYPE_SOFTWARE && (a.Config == unix.PERF_COUNT_SW_CPU_CLOCK || a.Config == unix.PERF_COUNT_SW_TASK_CLOCK) {
+	if isClock(c.Event) {
 		m.Unit = "nanoseconds"
 	}
 	return m
+}
+
+// isClock reports whether an event counts the nanoseconds that a CPU or a thread has run.
+func isClock(e *perfdata.Event) bool {
+	return e.Attr.Type == unix.PERF_TYPE_SOFTWARE && (e.Attr.Config == unix.PERF_COUNT_SW_CPU_CLOCK || e.Attr.Config == unix.PERF_COUNT_SW_TASK_CLOCK)
 }
 
 // Fallback returns false: nothing is opened.
@@ -82,6 +92,9 @@ func (c *Collector) Fold(rows *table.Rows, _ int, s *perfevent.Sample) {
 		rows.Add(row, 1, 1)
 	}
 	c.Squares += float64(s.Period) * float64(s.Period)
+	if c.Times != nil {
+		c.Times.sample(rows, c.Number, s, row, c.hasCPU())
+	}
 }
 
 // row returns the row of a sample. Its leaf is where the sample was taken, even if the recorder left

@@ -13,7 +13,8 @@ import (
 // Collector answers one question about the host. Once the events are open, its methods run on the
 // goroutine of the Recorder. They must not keep any part of a sample.
 //
-// A collector may also be a Stateful, Starter, Noter, Metered, Inherited, Clocked or Watcher.
+// A collector may also be a Stateful, Starter, Noter, Indexer, Metered, Inherited, Clocked or
+// Watcher.
 type Collector interface {
 	// Plan returns the events that the collector opens and the meaning of its rows. It takes
 	// earlier calls of Fallback into account.
@@ -61,6 +62,13 @@ type Noter interface {
 	// about the run, after its last window. Notes say what a reader must know; details say
 	// how the numbers were made, which the reader can do nothing about.
 	Notes(whole bool) (notes, details []string)
+}
+
+// Indexer is a Collector that keeps samples one by one, with their rows, and not only their sums.
+type Indexer interface {
+	// Index is called at the end of each window. index returns where a row of the window is in
+	// Window.Rows, or profile.None if it is not there.
+	Index(index func(Row) int)
 }
 
 // Metered is a Collector whose events may be multiplexed: the hardware counts them only part of the

@@ -290,7 +290,7 @@ func (r *Recorder) Finish(now uint64) *Window {
 	if r.whole == nil {
 		return nil
 	}
-	w := r.window(r.whole.table, r.whole.processes, r.Counts(), r.begin, now)
+	w, _ := r.window(r.whole.table, r.whole.processes, r.Counts(), r.begin, now)
 	r.note(w, true)
 	return w
 }
@@ -329,7 +329,8 @@ func (r *Recorder) close(end uint64) {
 	for index, p := range r.live {
 		processes[index] = describe(p)
 	}
-	w := r.window(r.table, processes, counts, r.start, end)
+	w, keys := r.window(r.table, processes, counts, r.start, end)
+	r.index(keys)
 	w.Notes = slices.Clip(r.notes)
 	r.note(w, false)
 	r.emitted = append(slices.DeleteFunc(r.emitted, isGone), weak.Make(w))

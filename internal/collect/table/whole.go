@@ -70,14 +70,23 @@ func (r *Recorder) joinAll() {
 	}
 	clear(r.cut)
 	for _, k := range slices.Collect(maps.Keys(r.table.rows)) {
-		p := r.live[k.process]
-		if p == nil || k.user == stack.None || !r.stacks.IsPartial(k.user) {
-			continue
-		}
-		if whole, ok := r.stacks.Completed(p.Comm, k.user); ok {
-			r.table.move(k, key{k.process, whole, k.kernel})
+		if to := r.joined(k); to != k {
+			r.table.move(k, to)
 		}
 	}
+}
+
+// joined returns the row that joinAll moves the values of a row to: itself, unless a whole stack has
+// completed its stack.
+func (r *Recorder) joined(k key) key {
+	p := r.live[k.process]
+	if p == nil || k.user == stack.None || !r.stacks.IsPartial(k.user) {
+		return k
+	}
+	if whole, ok := r.stacks.Completed(p.Comm, k.user); ok {
+		k.user = whole
+	}
+	return k
 }
 
 // move adds the values of a row to another one, and removes it.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/testkit/tabletest"
 )
@@ -74,5 +75,44 @@ func TestRowsOfEachPartialStackAreJoined(t *testing.T) {
 	}
 	if len(got) != 2 || got[whole] != 7 || got[label(whole)] != 7*16 {
 		t.Errorf("values by stack: %v, want 7 of %d and 112 of %d", got, whole, label(whole))
+	}
+}
+
+// indexing remembers where the rows are in the window.
+type indexing struct {
+	counting
+	rows    []Row
+	indexes []int
+}
+
+func (c *indexing) Index(index func(Row) int) {
+	for _, row := range c.rows {
+		c.indexes = append(c.indexes, index(row))
+	}
+}
+
+// A row whose stack a whole one has completed is where the values of both are.
+func TestAnIndexerFindsItsRows(t *testing.T) {
+	r := recorder(t, Options{})
+	c := &indexing{}
+	r.parts[0].collector = c
+	p, rows := r.processes.Process(1), &r.parts[0].rows
+	whole := chainOf(t, r, false, 1, 2, 3)
+	for i, id := range []callchain.StackID{chainOf(t, r, false, 7), whole, chainOf(t, r, true, 1), chainOf(t, r, false, 8)} {
+		row := Row{key{p.Index, id, stack.None}, p}
+		if c.rows = append(c.rows, row); i < 3 {
+			rows.Add(row, 0, 10+uint64(i))
+		}
+	}
+	r.stacks.Whole(p.Comm, whole)
+	r.joinAll()
+	keys := r.table.keys() // of the window's rows
+	r.index(keys)
+	at := c.indexes
+	if len(at) != 4 || at[1] != at[2] || at[0] == at[1] || at[3] != profile.None {
+		t.Fatalf("indexes %v, want those of the second and the third to be equal, and none of the last", at)
+	}
+	if one, both := r.table.row(keys[at[0]])[0], r.table.row(keys[at[1]])[0]; one != 10 || both != 11+12 {
+		t.Errorf("the rows have %d and %d", one, both)
 	}
 }

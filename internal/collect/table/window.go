@@ -1,6 +1,8 @@
 package table
 
 import (
+	"sync"
+
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profile/histogram"
@@ -34,9 +36,10 @@ func (r *Recorder) histograms(t *table, k key) (all []*histogram.Histogram) {
 	return all
 }
 
-// window makes a Window of a table. described has the processes by Process.Index.
-func (r *Recorder) window(t *table, described map[int]profile.Process, counts []Counts, start, end uint64) *Window {
-	w := &Window{Start: start, End: end, Counts: counts}
+// window makes a Window of a table, and returns the keys of its rows. described has the processes by
+// Process.Index.
+func (r *Recorder) window(t *table, described map[int]profile.Process, counts []Counts, start, end uint64) (w *Window, keys []key) {
+	w = &Window{Start: start, End: end, Counts: counts}
 	var distinct []stack.Stack
 	indexes := make(map[callchain.StackID]int)
 	index := func(id callchain.StackID) int {
@@ -65,7 +68,30 @@ func (r *Recorder) window(t *table, described map[int]profile.Process, counts []
 			w.Processes = append(w.Processes, described[k.process])
 		}
 		w.Rows = append(w.Rows, profile.Row{Process: p, User: index(k.user), Kernel: index(k.kernel), Values: t.row(k), Histograms: histograms})
+		keys = append(keys, k)
 	}
 	w.Set = r.stacks.Set(distinct)
-	return w
+	return w, keys
+}
+
+// index calls the Indexers. keys are those of the window's rows.
+func (r *Recorder) index(keys []key) {
+	places := sync.OnceValue(func() map[key]int {
+		places := make(map[key]int, len(keys))
+		for i, k := range keys {
+			places[k] = i
+		}
+		return places
+	})
+	for i := range r.parts {
+		if indexer, ok := r.parts[i].collector.(Indexer); ok {
+			indexer.Index(func(row Row) int {
+				at, ok := places()[r.joined(row.key)]
+				if !ok {
+					return profile.None
+				}
+				return at
+			})
+		}
+	}
 }

@@ -31,6 +31,9 @@ type Options struct {
 type Source struct {
 	// Events are the recorded events that have samples to show, in the order of the file.
 	Events []perfdata.Event
+	// LeftOut, unless nil, gets the samples that Options.Keep leaves out, in the order of the records.
+	// It must not keep any part of them. Set it before Read.
+	LeftOut func(*perfevent.Sample)
 
 	file     *perfdata.File
 	keep     Keep
@@ -206,6 +209,9 @@ func (s *Source) admit(record perfevent.Record) bool {
 		}
 		r.Sampling = event
 		if !s.keep.has(r) {
+			if s.LeftOut != nil {
+				s.LeftOut(r)
+			}
 			return false
 		}
 		s.received[event]++

@@ -1,0 +1,69 @@
+package output
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPeerTheFirefoxProfilerOpensItsForm opens a profile with the Profiler's own code: with the npm
+// package @firefox-devtools/profiler-cli, whose command line FIREFOX_PROFILER_CLI is ("node
+// dist/profiler-cli.js").
+func TestPeerTheFirefoxProfilerOpensItsForm(t *testing.T) {
+	command := strings.Fields(os.Getenv("FIREFOX_PROFILER_CLI"))
+	if len(command) == 0 {
+		t.Skip("FIREFOX_PROFILER_CLI is no command line of the Firefox Profiler's CLI")
+	}
+	home, err := os.MkdirTemp("", "profiler") // t.TempDir's name is too long for a socket's
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	profiler := func(args ...string) []byte {
+		cmd := exec.Command(command[0], slices.Concat(command[1:], args, []string{"--session", "test"})...)
+		cmd.Env = append(os.Environ(), "HOME="+home)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return out
+	}
+	p := sample()
+	path := filepath.Join(home, "p.firefox.json")
+	if err := WriteFile(path, p, FileOptions{Timeline: times(p)}); err != nil {
+		t.Fatal(err)
+	}
+	profiler("load", path)
+	defer profiler("stop")
+	type thread struct {
+		Name, ProcessName, PID, TID string
+		CPUMs                       float64
+		MarkerCount                 int
+	}
+	var list struct{ Threads []thread }
+	if err := json.Unmarshal(profiler("thread", "list", "--json"), &list); err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(list.Threads, func(a, b thread) int { return strings.Compare(a.TID, b.TID) })
+	want := []thread{ // the CPU time of a thread's first sample does not count
+		{"swapper", "swapper", "0", "0", 0, 0},
+		{"worker", "worker", "4242", "4242", 3.5, 4},
+		{"worker", "worker", "4242.1", "4242.1", 0, 1},
+		{"w/2", "worker", "4242", "4243", 1, 0},
+	}
+	if diff := cmp.Diff(want, list.Threads); diff != "" {
+		t.Errorf("threads (-want +got):\n%s", diff)
+	}
+	markers := string(profiler("thread", "markers", "--thread", "t-0"))
+	for _, words := range []string{"blocked", "min=500μs, avg=2.750ms, max=5ms", "preempted", "page-faults", "Off CPU"} {
+		if !strings.Contains(markers, words) {
+			t.Errorf("the markers do not say %q:\n%s", words, markers)
+		}
+	}
+}
