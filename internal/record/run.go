@@ -102,7 +102,7 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 		return nil, err
 	}
 	defer e.Close()
-	s, err := opts.begin(live, e)
+	s, err := opts.begin(live, e, samplings)
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +181,7 @@ func (o *Options) stacksOf(e *Event) stack.Stacks {
 	stacks.Entry = e.entry
 	switch {
 	case o.eachHit(e):
+		stacks.Budget = copyBudget
 		return stacks.Copying(stack.RareCopy)
 	case o.Frequency > 0 && !o.NoUnwind:
 		// On a whole host that compiles, reading deep stacks would cost more than all the rest.
@@ -201,13 +202,13 @@ func (o *Options) visits() uint64 {
 }
 
 // begin starts the recording, and writes what there is before its first record.
-func (o *Options) begin(live *engine.Live, e *engine.Engine) (*sink, error) {
+func (o *Options) begin(live *engine.Live, e *engine.Engine, samplings []perfevent.Sampling) (*sink, error) {
 	events := o.recorded(live.Events())
 	tracing, err := tracingData(o.Events)
 	if err != nil {
 		return nil, err
 	}
-	s := &sink{events: events, processes: e.Processes(), limit: o.MaxBytes, progress: o.Progress, files: newFiles(e.Processes().Objects())}
+	s := &sink{events: events, processes: e.Processes(), locked: e.Locked, limit: o.MaxBytes, progress: o.Progress, files: newFiles(e.Processes().Objects())}
 	if !o.NoUnwind && (o.Stacks.User || o.Stacks.Kernel) {
 		s.store = stack.NewStore(e.Processes(), nil)
 		if calls := e.Calls(); calls != nil {
@@ -216,6 +217,7 @@ func (o *Options) begin(live *engine.Live, e *engine.Engine) (*sink, error) {
 		for i := range o.Events {
 			s.stackers = append(s.stackers, s.store.Stacker(o.stacksOf(&o.Events[i])))
 		}
+		s.growth = o.newGrowth(live, samplings)
 		s.addresses.objects, s.functions = e.Processes().Objects(), newFunctions()
 	}
 	if !o.NoNames {

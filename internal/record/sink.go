@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -27,6 +28,8 @@ type sink struct {
 	files     files
 	names     *names // nil: the recording gets no names
 	last      perfdata.Sections
+	locked    func(func()) // engine.Engine.Locked
+	growth    growth
 	cut       uint64 // stacks that end before their outermost function
 	calls     atsample.CertaintyCounts
 	err       error  // of Early
@@ -47,6 +50,9 @@ func (s *sink) Record(record perfevent.Record) error {
 		p := s.processes.Process(int(int32(r.PID)))
 		return s.add(p, r, s.unwind(p, r))
 	case *perfevent.Mmap, *perfevent.Comm, *perfevent.Fork, *perfevent.Exit, *perfevent.Lost, *perfevent.LostSamples:
+		if lost, ok := r.(*perfevent.Lost); ok {
+			s.growth.lost += lost.Lost
+		}
 		record.Common().ID = 0 // the file does not have the event of the side-band
 		return s.write(record)
 	}
@@ -79,20 +85,24 @@ func (s *sink) Early(record perfevent.Record) bool {
 const earlyBytes = 32 << 10
 
 // Round implements engine.Rounded. What was read so far is then in the file, even if ringtap is killed.
-func (s *sink) Round(uint64) error {
-	if s.err != nil {
-		return s.err
-	}
-	if err := s.writer.Round(); err != nil {
+func (s *sink) Round(before uint64) error {
+	var err error
+	var progress Progress
+	var counts []stack.GrowthCounts
+	s.locked(func() { // Early may run meanwhile
+		if err = s.err; err == nil {
+			err = errors.Join(s.writer.Round(), s.writer.Flush())
+		}
+		progress, counts = Progress{Samples: s.samples, Bytes: s.writer.Written()}, s.growth.counts()
+	})
+	if err != nil {
 		return err
 	}
-	if err := s.writer.Flush(); err != nil {
-		return err
-	}
-	if s.limit > 0 && s.writer.Written() >= s.limit {
+	s.growth.look(counts, before)
+	if s.limit > 0 && progress.Bytes >= s.limit {
 		s.full()
 	}
-	s.progress(Progress{Samples: s.samples, Bytes: s.writer.Written()})
+	s.progress(progress)
 	return nil
 }
 
@@ -213,6 +223,7 @@ func (s *sink) setCallchain(p *process.Process, w *perfevent.Sample, user userSt
 
 // appendUser appends the addresses of a user stack, leaf first.
 func (s *sink) appendUser(chain []uint64, p *process.Process, r *perfevent.Sample, user userStack) ([]uint64, error) {
+	s.growth.count(r.Sampling, user.cut)
 	s.files.addAll(user.frames)
 	s.named(user.frames)
 	if user.calls != nil {
