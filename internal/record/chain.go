@@ -1,67 +1,110 @@
 package record
 
 import (
-	"golang.org/x/sys/unix"
-
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/readmem/helper"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Markers of a callchain's parts (enum perf_callchain_context in include/uapi/linux/perf_event.h).
-const (
-	contextKernel = ^uint64(-unix.PERF_CONTEXT_KERNEL - 1)
-	contextUser   = ^uint64(-unix.PERF_CONTEXT_USER - 1)
-)
-
-// addresses finds the addresses of a process's frames. A frame is a place in a file; a callchain has
-// addresses.
-type addresses struct {
-	objects map[callchain.ObjectID]*process.Object // of the process table
-	recent  [1 << recentBits]recentMapping
+// userStack is the user stack of a sample.
+type userStack struct {
+	frames []callchain.Frame // leaf first; they must not be changed
+	cut    bool              // callers are missing
+	calls  *helper.Certainty // how interpreted functions are known; nil without an interpreter
 }
 
-// recentMapping is where the code of an object's last frame was in a process.
-type recentMapping struct {
-	version uint64 // of the process's mappings, which no other process has; 0: none
-	mapped  process.Mapped
-}
+// maxStacks bounds the memory of the stacks that the store remembers, in bytes.
+const maxStacks = 64 << 20
 
-// recentBits is the logarithm of the number of mappings that are remembered.
-const recentBits = 8
-
-// of returns the address of a frame's Offset. It returns false for a frame that is not code, and for one
-// in memory that no mapping explains.
-func (a *addresses) of(p *process.Process, f callchain.Frame) (uint64, bool) {
-	switch o := a.objects[f.Object]; {
-	case o == nil:
-		return 0, false
-	case o.Kind != process.File && o.Kind != process.VDSO:
-		return f.Offset, true
+// unwind returns the user stack of a sample; none if only the kernel's walk is known.
+func (s *sink) unwind(p *process.Process, r *perfevent.Sample) (stack userStack) {
+	if s.store == nil || !s.hasUser(r) {
+		return userStack{}
 	}
-	version := p.Version()
-	r := &a.recent[(version^uint64(f.Object)<<32)*0x9e3779b97f4a7c15>>(64-recentBits)]
-	if m := &r.mapped; r.version != version || m.Object.ID != f.Object || !covers(m, f.Offset) {
-		found, ok := mappingOf(p, f)
+	if s.store.Bytes() > maxStacks {
+		s.store.Sweep()
+	}
+	user := s.store.User(s.stackers[r.Sampling], p, r)
+	if !user.Found {
+		return userStack{}
+	}
+	if user.Interpreted {
+		stack.calls = &user.Calls
+	}
+	of := s.store.Stack(user.ID)
+	stack.frames, stack.cut = of.Frames, of.Truncated
+	return stack
+}
+
+// hasUser reports whether a sample has a user stack that is to be recorded.
+func (s *sink) hasUser(r *perfevent.Sample) bool {
+	return s.stackers[r.Sampling].Stacks.User && stack.HasUser(r)
+}
+
+// setCallchain gives w the callchain in the kernel's form.
+func (s *sink) setCallchain(p *process.Process, w *perfevent.Sample, user userStack) error {
+	kernel, walked := callchain.Split(w.Callchain)
+	chain := s.chain[:0]
+	if len(kernel) > 0 {
+		chain = append(append(chain, callchain.ContextKernel), kernel...)
+		s.named(s.stackers[w.Sampling].Kernel(w))
+	}
+	if s.hasUser(w) {
+		var err error
+		begin := len(chain)
+		if chain, err = s.appendUser(append(chain, callchain.ContextUser), p, w, user); err != nil {
+			return err
+		}
+		if len(chain) == begin+1 { // in memory that no mapping explains
+			chain = append(chain, walked...)
+		}
+		switch {
+		case len(chain) == begin+1:
+			chain = chain[:begin]
+		case begin == 0 && chain[1] >= functionsBegin:
+			w.IP = chain[1] // code that a runtime has generated has no other name
+		}
+	}
+	s.chain, w.Callchain = chain, chain
+	return nil
+}
+
+// appendUser appends the addresses of a user stack, leaf first.
+func (s *sink) appendUser(chain []uint64, p *process.Process, r *perfevent.Sample, user userStack) ([]uint64, error) {
+	s.growth.count(r.Sampling, user.cut)
+	s.files.addAll(user.frames)
+	s.named(user.frames)
+	if user.calls != nil {
+		s.calls.Count(*user.calls)
+	}
+	for i, f := range user.frames {
+		address, ok := s.addresses.of(p, f)
+		if of, isFunction := s.store.Function(f); isFunction {
+			var err error
+			if address, err = s.functions.address(p, &of, r, s.write); err != nil {
+				return nil, err
+			}
+			f.Return = i > 0 // a line has no other address
+			ok = address != 0
+		}
 		if !ok {
-			return 0, false
+			continue
 		}
-		r.version, r.mapped = version, found
+		if f.Return {
+			address++ // that to which the call returns, as the kernel's own walk has it
+		}
+		chain = append(chain, address)
 	}
-	return f.Offset - r.mapped.Offset + r.mapped.Start, true
-}
-
-// covers reports whether an offset in the object is within a mapping of it.
-func covers(m *process.Mapped, offset uint64) bool {
-	return offset >= m.Offset && offset-m.Offset < m.End-m.Start
-}
-
-// mappingOf returns the mapping that has a frame's code.
-func mappingOf(p *process.Process, f callchain.Frame) (found process.Mapped, ok bool) {
-	p.Mapped(func(m process.Mapped) bool {
-		if ok = m.Object.ID == f.Object && covers(&m, f.Offset); ok {
-			found = m
+	if user.cut {
+		s.cut++
+		mark := stack.Truncated()
+		address, err := s.functions.address(p, &mark, r, s.write)
+		if err != nil {
+			return nil, err
 		}
-		return !ok
-	})
-	return found, ok
+		chain = append(chain, address+1)
+	}
+	return chain, nil
 }

@@ -30,7 +30,7 @@ type Options struct {
 	Stacks stack.Stacks
 	// NoUnwind writes the registers and the copies of user stacks instead, for other tools to unwind.
 	NoUnwind bool
-	// NoNames leaves out the names of functions: see perfdata.SymbolTable.
+	// NoNames leaves out the names that can be found in files: see perfdata.SymbolTable.
 	NoNames bool
 	// Create starts the recording.
 	Create   func([]perfdata.Event, perfdata.WriteOptions) (*perfdata.Writer, error)
@@ -122,8 +122,9 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	if calls := e.Calls(); calls != nil {
 		result.Details = calls.Notes(s.calls)
 	}
+	s.last.Symbols = s.functions.tables // without them, nobody could name these
 	if err == nil && s.names != nil {
-		s.last.Symbols = append(s.names.tables(e.Processes(), e.Late(), opts.Logger), s.functions.tables...)
+		s.last.Symbols = append(s.names.tables(e.Processes(), e.Late(), opts.Logger), s.last.Symbols...)
 		if note := s.names.note(); note != "" {
 			result.Notes = append(result.Notes, note)
 		}

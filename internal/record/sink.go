@@ -10,7 +10,6 @@ import (
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/readmem/atsample"
-	"github.com/ringtap/ringtap/internal/readmem/helper"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -49,12 +48,11 @@ func (s *sink) Record(record perfevent.Record) error {
 	case *perfevent.Sample:
 		p := s.processes.Process(int(int32(r.PID)))
 		return s.add(p, r, s.unwind(p, r))
-	case *perfevent.Mmap, *perfevent.Comm, *perfevent.Fork, *perfevent.Exit, *perfevent.Lost, *perfevent.LostSamples:
-		if lost, ok := r.(*perfevent.Lost); ok {
-			s.growth.lost += lost.Lost
-		}
-		record.Common().ID = 0 // the file does not have the event of the side-band
-		return s.write(record)
+	case *perfevent.Lost:
+		s.growth.lost += r.Lost
+		return s.addOther(record)
+	case *perfevent.Mmap, *perfevent.Comm, *perfevent.Fork, *perfevent.Exit, *perfevent.LostSamples:
+		return s.addOther(record)
 	}
 	return nil
 }
@@ -136,6 +134,12 @@ func (s *sink) add(p *process.Process, r *perfevent.Sample, user userStack) erro
 	return s.write(w)
 }
 
+// addOther writes a record that is not a sample.
+func (s *sink) addOther(record perfevent.Record) error {
+	record.Common().ID = 0 // the file does not have the event of the side-band
+	return s.write(record)
+}
+
 // place notes where a sample without an unwound stack is.
 func (s *sink) place(p *process.Process, r *perfevent.Sample) {
 	if s.names == nil {
@@ -156,105 +160,4 @@ func (s *sink) named(frames []callchain.Frame) {
 	if s.names != nil {
 		s.names.add(frames)
 	}
-}
-
-// userStack is the user stack of a sample.
-type userStack struct {
-	frames []callchain.Frame // leaf first; they must not be changed
-	cut    bool              // callers are missing
-	calls  *helper.Certainty // how interpreted functions are known; nil without an interpreter
-}
-
-// maxStacks bounds the memory of the stacks that the store remembers, in bytes.
-const maxStacks = 64 << 20
-
-// unwind returns the user stack of a sample; none if only the kernel's walk is known.
-func (s *sink) unwind(p *process.Process, r *perfevent.Sample) (stack userStack) {
-	if s.store == nil || !s.hasUser(r) {
-		return userStack{}
-	}
-	if s.store.Bytes() > maxStacks {
-		s.store.Sweep()
-	}
-	user := s.store.User(s.stackers[r.Sampling], p, r)
-	if !user.Found {
-		return userStack{}
-	}
-	if user.Interpreted {
-		stack.calls = &user.Calls
-	}
-	of := s.store.Stack(user.ID)
-	stack.frames, stack.cut = of.Frames, of.Truncated
-	return stack
-}
-
-// hasUser reports whether a sample has a user stack that is to be recorded.
-func (s *sink) hasUser(r *perfevent.Sample) bool {
-	return s.stackers[r.Sampling].Stacks.User && stack.HasUser(r)
-}
-
-// setCallchain gives w the callchain in the kernel's form.
-func (s *sink) setCallchain(p *process.Process, w *perfevent.Sample, user userStack) error {
-	kernel, walked := callchain.Split(w.Callchain)
-	chain := s.chain[:0]
-	if len(kernel) > 0 {
-		chain = append(append(chain, contextKernel), kernel...)
-		s.named(s.stackers[w.Sampling].Kernel(w))
-	}
-	if s.hasUser(w) {
-		var err error
-		begin := len(chain)
-		if chain, err = s.appendUser(append(chain, contextUser), p, w, user); err != nil {
-			return err
-		}
-		if len(chain) == begin+1 { // in memory that no mapping explains
-			chain = append(chain, walked...)
-		}
-		switch {
-		case len(chain) == begin+1:
-			chain = chain[:begin]
-		case begin == 0 && chain[1] >= functionsBegin:
-			w.IP = chain[1] // code that a runtime has generated has no other name
-		}
-	}
-	s.chain, w.Callchain = chain, chain
-	return nil
-}
-
-// appendUser appends the addresses of a user stack, leaf first.
-func (s *sink) appendUser(chain []uint64, p *process.Process, r *perfevent.Sample, user userStack) ([]uint64, error) {
-	s.growth.count(r.Sampling, user.cut)
-	s.files.addAll(user.frames)
-	s.named(user.frames)
-	if user.calls != nil {
-		s.calls.Count(*user.calls)
-	}
-	for i, f := range user.frames {
-		address, ok := s.addresses.of(p, f)
-		if of, isFunction := s.store.Function(f); isFunction {
-			var err error
-			if address, err = s.functions.address(p, &of, r, s.write); err != nil {
-				return nil, err
-			}
-			f.Return = i > 0 // a line has no other address
-			ok = address != 0
-		}
-		if !ok {
-			continue
-		}
-		if f.Return {
-			address++ // that to which the call returns, as the kernel's own walk has it
-		}
-		chain = append(chain, address)
-	}
-	if user.cut {
-		s.cut++
-		mark := stack.Truncated()
-		address, err := s.functions.address(p, &mark, r, s.write)
-		if err != nil {
-			return nil, err
-		}
-		chain = append(chain, address+1)
-	}
-	return chain, nil
 }
