@@ -18,7 +18,7 @@ import (
 const diffUsage = `diff [options] BEFORE AFTER
 
 Compare two profiles, and show which functions have a larger or smaller share of the total than
-before. Each file is a recording of perf record or a profile, as ringtap report reads them; - is
+before. Each file is a recording or a profile, as ringtap report reads them; - is
 standard input.
 
   ringtap diff before.data after.data           what changed in the functions' own code

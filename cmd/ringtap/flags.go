@@ -131,6 +131,9 @@ func unknownFlag(flags *pflag.FlagSet, unknown *pflag.NotExistError, args []stri
 	if flag := otherCase(flags, name); flag != nil && !isPerfs {
 		return usagef("no flag %s; did you mean -%s (--%s)?", written, flag.Shorthand, flag.Name)
 	}
+	if isPerfs && flags.Lookup("disassembler-style") != nil {
+		return usagef("no flag %s: ringtap annotate [FUNCTION] [FILE] always prints text", written)
+	}
 	if isPerfs {
 		return usagef("no flag %s: ringtap always shows functions by their own and their total time and the call tree; --out FILE.html has more; ringtap report --stdio prints perf report's table", written)
 	}

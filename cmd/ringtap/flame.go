@@ -8,7 +8,7 @@ import (
 
 const flameUsage = `flame [options] [FILE]
 
-Make a flame graph of a recording of perf record, or of a profile: folded stacks, pprof, the
+Make a flame graph of a recording (ringtap record, perf record), or of a profile: folded stacks, pprof, the
 text of perf script, or ringtap's own JSON. Without FILE, read perf.data in the current
 directory; - is standard input. Without --out, write FILE.html into the current directory: a
 page that opens in any browser, offline.

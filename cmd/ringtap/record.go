@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ const recordUsage = `record [options] [--] [COMMAND ARG...]
 
 Record samples into a file, to look at them later or on another machine. The file is perf's
 perf.data: 'ringtap report', 'flame', 'diff' and 'script' read it, and so do perf and the tools
-that read its recordings. The options are those of perf record.
+that read its recordings. Most options are those of perf record.
 
   ringtap record -d 5                         the whole host for five seconds
   ringtap record -a sleep 5                   the same, as with perf
@@ -31,8 +32,9 @@ that read its recordings. The options are those of perf record.
 Without a target, a COMMAND is what is recorded; with -a, -p, -t or -G it only says how long.
 
 Stacks are unwound while ringtap records, as on-cpu --unwind does, and the file has callchains:
-it is small, and its reader needs no copy of the programs to know who called whom. --no-unwind
-writes the registers and copies of the stack instead, as perf record --call-graph dwarf does.
+it is small, and its reader needs no copy of the programs to know who called whom. Stacks of more
+than 64 KiB are cut on a whole host, where reading them costs most. --no-unwind writes the
+registers and copies of the stack instead, as perf record --call-graph dwarf does.
 
 An EVENT that starts with p:, r: or u: is a probe, as ringtap probe and uprobe take it, with the
 arguments to fetch: each hit is a sample of probe:FUNCTION. One --event takes one probe.
@@ -40,9 +42,9 @@ arguments to fetch: each hit is a sample of probe:FUNCTION. One --event takes on
 Functions of Python, Node.js, Java, PHP, Ruby and Perl are in the stacks, read from the memory of
 the programs. perf shows them as objects: [unknown] (/app/handler.py:handle).
 
-At the end, ringtap writes the names of the functions into the file, so that its reader needs none
-of the recorded files. If the recorder is killed, the file lacks its last second and the names, which
-are then looked up as ringtap report --help says.
+At the end, ringtap writes the names of the functions into the file, so that ringtap needs none of
+the recorded files to read it; perf looks for them. If the recorder is killed, the file lacks its
+last second and the names, which are then looked up as ringtap report --help says.
 `
 
 // recordEvents is ringtap record.
@@ -111,6 +113,14 @@ func sizeText(bytes int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
 }
 
+// outputName returns the name of the output for messages.
+func (r *recordFlags) outputName() string {
+	if r.output == "-" {
+		return "standard output"
+	}
+	return r.output
+}
+
 // say prints what was recorded, and what is missing in it.
 func (r *recordFlags) say(out *console, result *record.Result) {
 	notes := result.Notes
@@ -125,7 +135,11 @@ func (r *recordFlags) say(out *console, result *record.Result) {
 		counts = append(counts, fmt.Sprintf("%d of %s", result.Account.Events[i].Received, r.recorded[i]))
 	}
 	all := result.Account.All()
-	fmt.Fprintf(out.stderr, "wrote %s: %s; samples: %s\n", r.output, sizeText(result.Bytes), strings.Join(counts, ", "))
+	size := result.Bytes
+	if info, err := os.Stat(r.output); err == nil && r.output != "-" {
+		size = info.Size() // with the names
+	}
+	fmt.Fprintf(out.stderr, "wrote %s: %s; samples: %s\n", r.outputName(), sizeText(size), strings.Join(counts, ", "))
 	if all.Lost > 0 {
 		fmt.Fprintf(out.stderr, "lost %d of %d samples, which came faster than ringtap could read them\n", all.Lost, all.Lost+all.Received)
 	}

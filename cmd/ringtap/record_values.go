@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +44,9 @@ func (e *eventsFlag) parse(open record.Open) ([]record.Event, error) {
 	var all []record.Event
 	for _, list := range e.lists {
 		events, err := record.ParseEvents(list.text, open)
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, err
+		}
 		if err != nil {
 			return nil, usagef("-e %w", err)
 		}
@@ -69,10 +74,15 @@ func (f filterFlag) Set(text string) error {
 }
 
 func (f filterFlag) String() string {
-	if f.events == nil || len(f.events.lists) == 0 {
+	if f.events == nil {
 		return ""
 	}
-	return f.events.lists[len(f.events.lists)-1].filter
+	for _, list := range slices.Backward(f.events.lists) { // the last ones may have none
+		if list.filter != "" {
+			return list.filter
+		}
+	}
+	return ""
 }
 
 func (f filterFlag) Type() string { return "string" }

@@ -17,7 +17,7 @@ import (
 
 // Functions, marks and cut stacks of a recording are in a report as they are in one of a live run.
 func TestAReportHasRecordedFunctionsMarksAndCutStacks(t *testing.T) {
-	const id, pid, base, each = 1, 1234, 1 << 56, 1 << 24
+	const id, pid, base, each = 1, 1234, perfdata.FunctionsBegin, 1 << 24
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: unix.PERF_ATTR_SIZE_VER5, Sample: 1,
 		Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN,
 		Bits:        unix.PerfBitSampleIDAll | unix.PerfBitMmap | unix.PerfBitComm}
@@ -43,15 +43,16 @@ func TestAReportHasRecordedFunctionsMarksAndCutStacks(t *testing.T) {
 	}
 	put(&perfevent.Comm{PID: pid, TID: pid, Name: []byte("program")})
 	var last perfdata.Sections
-	for i, f := range []struct{ path, runtime, name string }{
-		{"/app/a.py:f", "CPython 3.12", "f"},
-		{"[stack switch]", "", "[stack switch]"},
-		{"node:internal/b:g", "V8", "g"},
-		{"[truncated]", "", "[truncated]"},
+	for i, f := range []struct{ runtime, source, name string }{
+		{"CPython 3.12", "/app/a.py", "f"},
+		{"", "", "[stack switch]"},
+		{"V8", "node:internal/b", "g"},
+		{"", "", "[truncated]"},
 	} {
+		path := perfdata.FunctionPath(f.runtime, f.source, f.name)
 		put(&perfevent.Mmap{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER}, PID: pid, TID: pid, Addr: base + uint64(i)*each, Len: each,
-			Prot: unix.PROT_READ | unix.PROT_EXEC, Filename: []byte(f.path)})
-		last.Symbols = append(last.Symbols, perfdata.SymbolTable{Path: f.path, Kind: perfdata.RuntimeSymbols, Runtime: f.runtime, Symbols: []perfdata.Symbol{{Size: each, Name: f.name}}})
+			Prot: unix.PROT_READ | unix.PROT_EXEC, Filename: []byte(path)})
+		last.Symbols = append(last.Symbols, perfdata.SymbolTable{Path: path, Kind: perfdata.RuntimeSymbols, Runtime: f.runtime, Source: f.source, Symbols: []perfdata.Symbol{{Size: each, Name: f.name}}})
 	}
 	for i, chain := range [][]uint64{
 		{callchain.ContextUser, base + 12, base + each + 1, base + 2*each + 7 + 1},

@@ -16,9 +16,9 @@ import (
 
 const scriptUsage = `script [options] [FILE]
 
-Print the samples of a recording of perf record in the order of time, as perf script does.
-Programs that read the text of perf script read this too. Without FILE, read perf.data in the
-current directory; - is standard input.
+Print the samples of a recording (ringtap record, perf record) in the order of time, as perf
+script does. Programs that read the text of perf script read this too. Without FILE, read
+perf.data in the current directory; - is standard input.
 
   ringtap script                               perf.data
   ringtap script | stackcollapse-perf.pl | flamegraph.pl > cpu.svg

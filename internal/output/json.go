@@ -114,6 +114,7 @@ type jsonAccount struct {
 	LeftOut     uint64  `json:"left_out,omitempty"`    // part of received: ringtap's own, idle, after the end
 	Throttled   uint64  `json:"throttled"`
 	Counted     *uint64 `json:"counted,omitempty"`  // only if received + lost + overwritten must equal it
+	Stacks      uint64  `json:"stacks,omitempty"`   // samples with a user stack
 	Truncated   uint64  `json:"truncated"`          // stacks cut short
 	Joined      uint64  `json:"joined,omitempty"`   // truncated stacks that were completed from a whole one
 	Early       uint64  `json:"early,omitempty"`    // part of truncated: before ringtap read more of that process's stacks than the copies
@@ -192,6 +193,7 @@ func jsonAccountOf(a profile.Account) jsonAccount {
 		Overwritten: a.Overwritten,
 		LeftOut:     a.LeftOut,
 		Throttled:   a.Throttled,
+		Stacks:      a.Stacks,
 		Truncated:   a.Truncated,
 		Joined:      a.Joined,
 		Early:       a.Early,

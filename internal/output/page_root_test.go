@@ -47,6 +47,7 @@ func TestPeerPageOfATallGraphShowsItsRoot(t *testing.T) {
 	resize(400)
 	expect("in a smaller window", "0")
 	resize(1000)
+	expect("in the largest window", "0") // the page has followed, and does not move what is scrolled next
 	b.picture("tall")
 	b.run("graph.scroll.scrollTop -= 500", nil)
 	expect("scrolled away", "-500")

@@ -12,10 +12,11 @@ import (
 type SymbolTable struct {
 	// Path is the file's path as in the mapping records, "[kernel.kallsyms]" for the kernel, "[NAME]" for
 	// one of its modules, or "/tmp/perf-PID.map" for the generated code of a process.
-	Path    string
-	Kind    SymbolKind
-	Runtime string // with RuntimeSymbols: "Python 3.11"; "" for a word of the recorder's
-	Symbols []Symbol
+	Path string
+	Kind SymbolKind
+	// With RuntimeSymbols: "CPython 3.11.7", or "" for a word of the recorder's; and the source file, or "".
+	Runtime, Source string
+	Symbols         []Symbol
 }
 
 // SymbolKind says what a SymbolTable describes (DsoType of simpleperf's dso.h).
@@ -27,8 +28,8 @@ const (
 	ModuleSymbols SymbolKind = 1
 	FileSymbols   SymbolKind = 2
 	// RuntimeSymbols are one function of a runtime such as Python or Java, or a word of the recorder's such
-	// as "[stack switch]". The records map it by itself, where no program has memory. Path is FILE:FUNCTION,
-	// RUNTIME:FUNCTION or the word. Addresses are source lines; Symbols has one symbol.
+	// as "[stack switch]". The records map it by itself, from FunctionsBegin on. Path is FunctionPath's.
+	// Addresses are source lines; Symbols has one symbol.
 	RuntimeSymbols   SymbolKind = 3
 	GeneratedSymbols SymbolKind = 4
 )
@@ -52,7 +53,8 @@ const (
 	tagSymbol     = 4<<3 | wireBytes
 	tagElf        = 6<<3 | wireBytes
 	tagRuntime    = 100<<3 | wireBytes // ringtap's own
-	tagAddress    = 1<<3 | wireVarint  // of a symbol
+	tagSource     = 101<<3 | wireBytes
+	tagAddress    = 1<<3 | wireVarint // of a symbol
 	tagSize       = 2<<3 | wireVarint
 	tagName       = 3<<3 | wireBytes
 	tagFileOffset = 1<<3 | wireVarint // of ElfFile: the offset of the least address
@@ -81,8 +83,9 @@ func symbolTables(tables []SymbolTable) []byte {
 			symbol = appendBytes(symbol, tagName, validText(s.Name))
 			b = appendBytes(b, tagSymbol, symbol)
 		}
-		if t.Runtime != "" {
-			b = appendBytes(b, tagRuntime, []byte(t.Runtime))
+		if t.Kind == RuntimeSymbols {
+			b = appendBytes(b, tagRuntime, validText(t.Runtime))
+			b = appendBytes(b, tagSource, validText(t.Source))
 		}
 		if t.Kind == FileSymbols {
 			b = appendBytes(b, tagElf, appendNumber(nil, tagFileOffset, 0))
@@ -132,6 +135,8 @@ func (f *File) addSymbolTables(b []byte) error {
 				t.Kind = SymbolKind(number)
 			case tagRuntime:
 				t.Runtime = string(text)
+			case tagSource:
+				t.Source = string(text)
 			case tagSymbol:
 				if len(text) < leastSymbol {
 					return nil

@@ -71,10 +71,10 @@ var (
 	writtenSections = Sections{BuildIDs: []BuildID{{PID: -1, Kernel: true, ID: bytes.Repeat([]byte{0xab}, 20), Filename: "[kernel.kallsyms]"},
 		{PID: -1, ID: []byte{1, 2, 0}, Filename: "/bin/x"}}, Other: map[int][]byte{133: []byte("other"), 255: {}},
 		Symbols: []SymbolTable{
-			{"[kernel.kallsyms]", KernelSymbols, "", []Symbol{{0xffffffff81000000, 16, "_text"}, {0xffffffff81000010, 1, "do_nmi"}}},
-			{"/bin/x", FileSymbols, "", []Symbol{{0x1000, 1 << 31, "_ZN1a1bEv"}}},
-			{"/tmp/perf-10.map", GeneratedSymbols, "", []Symbol{{0x7f0000000000, 8, "LazyCompile:~f"}}},
-			{"/app/a.py:f", RuntimeSymbols, "CPython 3.12", []Symbol{{0, 1 << 24, "f"}}},
+			{"[kernel.kallsyms]", KernelSymbols, "", "", []Symbol{{0xffffffff81000000, 16, "_text"}, {0xffffffff81000010, 1, "do_nmi"}}},
+			{"/bin/x", FileSymbols, "", "", []Symbol{{0x1000, 1 << 31, "_ZN1a1bEv"}}},
+			{"/tmp/perf-10.map", GeneratedSymbols, "", "", []Symbol{{0x7f0000000000, 8, "LazyCompile:~f"}}},
+			{"/app/a.py:f", RuntimeSymbols, "CPython 3.12", "/app/a.py", []Symbol{{0, 1 << 24, "f"}}},
 		}}
 )
 

@@ -2,6 +2,7 @@ package record
 
 import (
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/readmem/helper"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -63,7 +64,7 @@ func (s *sink) setCallchain(p *process.Process, w *perfevent.Sample, user userSt
 		switch {
 		case len(chain) == begin+1:
 			chain = chain[:begin]
-		case begin == 0 && chain[1] >= functionsBegin:
+		case begin == 0 && chain[1] >= perfdata.FunctionsBegin:
 			w.IP = chain[1] // code that a runtime has generated has no other name
 		}
 	}

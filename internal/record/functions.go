@@ -1,8 +1,6 @@
 package record
 
 import (
-	"strings"
-
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/perfdata"
@@ -12,13 +10,10 @@ import (
 )
 
 // A callchain has addresses, but functions of Python, Java and other runtimes have none that lasts. The
-// recording gives each its own: it is mapped, in every process that calls it, at functionsBegin and
-// above, where no program has memory. The offset in the mapping is the source line. The mapping's path
-// is FILE:FUNCTION, so that tools that know nothing of all this show it as the frame's object.
-const (
-	functionsBegin = 1 << 56 // amd64 and arm64 have at most 56 bits for a program's addresses
-	functionBytes  = 1 << 24 // more than a file has lines
-)
+// recording gives each its own: it is mapped, in every process that calls it, at
+// perfdata.FunctionsBegin and above. The offset in the mapping is the source line. The mapping's path
+// names the function, so that tools that know nothing of all this show it as the frame's object.
+const functionBytes = 1 << 24 // more than a file has lines
 
 // Bounds on what functions remembers: of distinct functions, and of the processes that have them mapped.
 const (
@@ -44,17 +39,17 @@ func newFunctions() functions {
 // address returns the address of a function in a process. If the recording has no mapping for it yet,
 // write gets one with the time of the sample. It returns 0 if there are too many functions.
 func (f *functions) address(p *process.Process, of *stack.Function, sample *perfevent.Sample, write func(perfevent.Record) error) (uint64, error) {
-	path := functionPath(of)
+	path := perfdata.FunctionPath(of.Runtime, of.File, of.Function)
 	i, known := f.index[path]
 	if !known {
 		if i = len(f.tables); i == maxFunctions {
 			return 0, nil
 		}
 		f.index[path] = i
-		f.tables = append(f.tables, perfdata.SymbolTable{Path: path, Kind: perfdata.RuntimeSymbols, Runtime: of.Runtime,
+		f.tables = append(f.tables, perfdata.SymbolTable{Path: path, Kind: perfdata.RuntimeSymbols, Runtime: of.Runtime, Source: of.File,
 			Symbols: []perfdata.Symbol{{Size: functionBytes, Name: of.Function}}})
 	}
-	begin := uint64(functionsBegin + i*functionBytes)
+	begin := uint64(perfdata.FunctionsBegin + i*functionBytes)
 	line := uint64(min(max(of.Line, 0), functionBytes-2))
 	m := mappedFunction{p.Index, i}
 	if _, mapped := f.mapped[m]; mapped {
@@ -67,18 +62,4 @@ func (f *functions) address(p *process.Process, of *stack.Function, sample *perf
 	return begin + line, write(&perfevent.Mmap{
 		Header: perfevent.Header{Type: unix.PERF_RECORD_MMAP2, Misc: unix.PERF_RECORD_MISC_USER, Time: sample.Time, CPU: sample.CPU, TID: sample.TID, PID: sample.PID},
 		PID:    sample.PID, TID: sample.TID, Addr: begin, Len: functionBytes, Prot: unix.PROT_READ | unix.PROT_EXEC, Filename: []byte(path)})
-}
-
-// functionPath returns the path under which a function is mapped. It has no byte that ends a path in the
-// kernel's records.
-func functionPath(of *stack.Function) string {
-	path := of.Function
-	switch {
-	case of.File != "":
-		path = of.File + ":" + path
-	case of.Runtime != "":
-		path = of.Runtime + ":" + path
-	}
-	path = strings.ReplaceAll(path, "\x00", "")
-	return path[:min(len(path), unix.PathMax-1)]
 }

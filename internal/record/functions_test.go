@@ -1,9 +1,9 @@
 package record
 
 import (
-	"strings"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/runtimes/interp"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -47,25 +47,8 @@ func TestAFunctionIsMappedOncePerProcess(t *testing.T) {
 		t.Errorf("%d mappings of %d functions, want 4 of 2", len(written), len(f.tables))
 	}
 	for _, m := range written {
-		if m.Addr < functionsBegin || m.Addr%functionBytes != 0 || m.Len != functionBytes || m.Time != 99 || m.Header.PID != m.PID {
+		if m.Addr < perfdata.FunctionsBegin || m.Addr%functionBytes != 0 || m.Len != functionBytes || m.Time != 99 || m.Header.PID != m.PID {
 			t.Errorf("%+v", m)
 		}
 	}
 }
-
-func TestAFunctionsPathFitsARecord(t *testing.T) {
-	for want, of := range map[string]stack.Function{
-		"/app/a.py:f":        {Level: interp.Level{Frame: interp.Frame{File: "/app/a.py", Function: "f"}}, Runtime: "CPython 3.12"},
-		"PHP 8.2:strlen":     {Level: interp.Level{Frame: interp.Frame{Function: "strlen"}}, Runtime: "PHP 8.2"},
-		"[truncated]":        stack.Truncated(),
-		"x.rb:ab":            {Level: interp.Level{Frame: interp.Frame{File: "x.rb", Function: "a\x00b"}}, Runtime: "Ruby 3.3"},
-		"V8:" + longName[3:]: {Level: interp.Level{Frame: interp.Frame{Function: longName}}, Runtime: "V8"},
-	} {
-		if got := functionPath(&of); got != want {
-			t.Errorf("%.50q, want %.50q", got, want)
-		}
-	}
-}
-
-// longName is longer than a path can be in a record.
-var longName = strings.Repeat("n", 4095)

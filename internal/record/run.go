@@ -129,8 +129,11 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 			result.Notes = append(result.Notes, note)
 		}
 	}
-	if err := errors.Join(err, s.end()); err != nil {
-		return nil, err
+	if end := s.end(); err == nil {
+		err = end
+	}
+	if err != nil {
+		return nil, err // also of a full disk, which end returns once more
 	}
 	result.Account, err = live.Account()
 	result.Cut, result.Bytes = s.cut, s.writer.Written()
@@ -171,11 +174,6 @@ func (o *Options) eachHit(e *Event) bool {
 	return o.EachHit && e.HasFields() || o.Frequency == 0 && o.Period == 1
 }
 
-// settle is how long, in nanoseconds, a process must have had stacks deeper than their copies before
-// ringtap reads those stacks whole. It is longer than a compiler runs. The stacks that are cut short until
-// then are joined with whole ones when the recording is read.
-const settle = 1e9
-
 // stacksOf returns the stacks of an event's samples.
 func (o *Options) stacksOf(e *Event) stack.Stacks {
 	stacks := o.Stacks
@@ -186,7 +184,7 @@ func (o *Options) stacksOf(e *Event) stack.Stacks {
 		return stacks.Copying(stack.RareCopy)
 	case o.Frequency > 0 && !o.NoUnwind:
 		// On a whole host that compiles, reading deep stacks would cost more than all the rest.
-		stacks.Interpreted, stacks.Beyond, stacks.Settle = stacks.User, stacks.User && len(o.Target.PIDs()) > 0, settle
+		stacks.Interpreted, stacks.Beyond = stacks.User, stacks.User && len(o.Target.PIDs()) > 0
 	}
 	return stacks
 }

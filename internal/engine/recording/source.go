@@ -202,6 +202,7 @@ func (s *Source) admit(record perfevent.Record) bool {
 	switch r := record.(type) {
 	case *perfevent.Mmap:
 		s.images.identify(r)
+		s.symbols.mapped(r)
 	case *perfevent.Sample:
 		event := s.index[r.Sampling]
 		if event < 0 {

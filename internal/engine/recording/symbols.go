@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // recordedSymbols are the symbols that a recording has, by path and sorted by address. They name code
@@ -55,11 +56,19 @@ func (r recordedSymbols) function(path string) (f process.RecordedFunction, ok b
 	if t == nil || t.Kind != perfdata.RuntimeSymbols || len(t.Symbols) != 1 {
 		return f, false
 	}
-	f.Runtime, f.Name = t.Runtime, t.Symbols[0].Name
-	if file, ok := strings.CutSuffix(path, ":"+f.Name); ok && file != f.Runtime {
-		f.File = file
+	return process.RecordedFunction{Runtime: t.Runtime, File: t.Source, Name: t.Symbols[0].Name}, true
+}
+
+// mapped adds what a mapping says of a function that has no table.
+func (r recordedSymbols) mapped(m *perfevent.Mmap) {
+	const end = 1 << 63 // the kernel's addresses
+	if m.Addr < perfdata.FunctionsBegin || m.Addr >= end {
+		return
 	}
-	return f, true
+	if path := string(m.Filename); r[path] == nil {
+		t := perfdata.FunctionOf(path)
+		r[path] = &t
+	}
 }
 
 // kallsyms returns the symbols of the kernel and its modules in the format of /proc/kallsyms.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 func TestARecordingsOwnSymbolsNameWhatTheyCover(t *testing.T) {
@@ -49,27 +50,37 @@ func TestARecordingsKernelSymbolsAreKallsyms(t *testing.T) {
 }
 
 func TestARecordingsFunctionsAreThoseOfItsRuntimes(t *testing.T) {
-	function := func(path, runtime, name string) perfdata.SymbolTable {
-		return perfdata.SymbolTable{Path: path, Kind: perfdata.RuntimeSymbols, Runtime: runtime, Symbols: []perfdata.Symbol{{Size: 1 << 24, Name: name}}}
+	function := func(path, runtime, source, name string) perfdata.SymbolTable {
+		return perfdata.SymbolTable{Path: path, Kind: perfdata.RuntimeSymbols, Runtime: runtime, Source: source, Symbols: []perfdata.Symbol{{Size: 1 << 24, Name: name}}}
 	}
-	none := function("/app/none.py:f", "CPython 3.12", "f")
+	none := function("/app/none.py:f", "CPython 3.12", "/app/none.py", "f")
 	none.Symbols = nil
 	symbols := newSymbols([]perfdata.SymbolTable{
-		function("/app/a.py:f", "CPython 3.12", "f"),
-		function("node:internal/loader:get /a:b", "V8", "get /a:b"),
-		function("PHP 8.2:strlen", "PHP 8.2", "strlen"),
-		function("[truncated]", "", "[truncated]"),
+		function("/app/a.py:f", "CPython 3.12", "/app/a.py", "f"),
+		function("PHP 8.2:strlen", "PHP 8.2", "", "strlen"),
+		function("[truncated]", "", "", "[truncated]"),
 		{Path: "/bin/x", Kind: perfdata.FileSymbols, Symbols: []perfdata.Symbol{{Address: 0x1000, Size: 8, Name: "main"}}},
 		none,
 	})
+	// The recorder was killed: there are only the mappings.
+	for _, path := range []string{"/app/killed.py:f", "node:internal/loader:get |a:b", "V8:Builtins_X", "[stack switch]", "/app/a.py:f"} {
+		symbols.mapped(&perfevent.Mmap{Addr: perfdata.FunctionsBegin, Filename: []byte(path)})
+	}
+	symbols.mapped(&perfevent.Mmap{Addr: 0x560000000000, Filename: []byte("/bin/a:b")})
+	symbols.mapped(&perfevent.Mmap{Addr: 0xffffffff81000000, Filename: []byte("[x:y]")})
 	for path, want := range map[string]process.RecordedFunction{
 		"/app/a.py:f":                   {Runtime: "CPython 3.12", File: "/app/a.py", Name: "f"},
-		"node:internal/loader:get /a:b": {Runtime: "V8", File: "node:internal/loader", Name: "get /a:b"},
 		"PHP 8.2:strlen":                {Runtime: "PHP 8.2", Name: "strlen"},
 		"[truncated]":                   {Name: "[truncated]"},
 		"/bin/x":                        {},
 		"/app/none.py:f":                {},
 		"/app/a.py":                     {},
+		"/app/killed.py:f":              {Runtime: "runtime", File: "/app/killed.py", Name: "f"},
+		"node:internal/loader:get |a:b": {Runtime: "runtime", File: "node:internal/loader", Name: "get |a:b"},
+		"V8:Builtins_X":                 {Runtime: "runtime", File: "V8", Name: "Builtins_X"},
+		"[stack switch]":                {Name: "[stack switch]"},
+		"/bin/a:b":                      {},
+		"[x:y]":                         {},
 	} {
 		if got, ok := symbols.function(path); got != want || ok != (want.Name != "") {
 			t.Errorf("%s: %+v, %v; want %+v", path, got, ok, want)

@@ -65,6 +65,9 @@ func newFunctions(p *profile.Profile) *functions {
 			continue
 		}
 		of := function{object: frame.Object, dso: names[frame.Object], name: frame.Name, start: frame.Start, kernel: object.Kernel}
+		if file, _ := frame.Source(object); file != "" {
+			of.dso = path.Base(file) // a runtime has functions of one name in several files
+		}
 		if of.name == "" {
 			of.start = frame.PC()
 		}

@@ -247,6 +247,7 @@ func (r *jsonReader) account(a *struct {
 	LeftOut                                    uint64 `json:"left_out"`
 	Throttled                                  uint64
 	Counted                                    *uint64
+	Stacks                                     uint64
 	Truncated, Joined, Early, Broken, Unmapped uint64
 	Unkept, Unknown                            uint64
 }) error {
@@ -255,7 +256,7 @@ func (r *jsonReader) account(a *struct {
 	}
 	out := profile.Account{
 		Event: *a.Event, Received: a.Received, Lost: a.Lost, Others: a.Others, Overwritten: a.Overwritten, LeftOut: a.LeftOut,
-		Throttled: a.Throttled, Truncated: a.Truncated, Joined: a.Joined, Early: a.Early, Broken: a.Broken, Unmapped: a.Unmapped,
+		Throttled: a.Throttled, Stacks: a.Stacks, Truncated: a.Truncated, Joined: a.Joined, Early: a.Early, Broken: a.Broken, Unmapped: a.Unmapped,
 		Unkept: a.Unkept, Unknown: a.Unknown,
 	}
 	if a.Counted != nil {

@@ -74,9 +74,11 @@ func (f *functions) listing() (*Listing, error) {
 	o := f.opts
 	l := &Listing{Function: c.fullName(), Object: c.object.Path, Event: o.Events[c.event].Name,
 		Samples: c.counts[c.event], All: f.totals[c.event], SameName: c.named, Closed: names(c.closed)}
-	l.Others = names(c.others)
 	if c.named {
 		l.Others = fullNames(c.others)
+	} else {
+		shown := c.shortName()
+		l.Others = names(slices.DeleteFunc(c.others, func(fn *function) bool { return fn.shortName() == shown }))
 	}
 	for i := range o.Events {
 		if i != c.event && c.counts[i].Samples > 0 {
