@@ -152,7 +152,9 @@ func (f *File) addSymbolTables(b []byte) error {
 		if err != nil {
 			return err
 		}
-		f.Symbols = append(f.Symbols, t)
+		if t.Path != "" && len(t.Symbols) > 0 { // others name nothing, and take many times their size
+			f.Symbols = append(f.Symbols, t)
+		}
 	}
 	return nil
 }
