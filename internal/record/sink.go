@@ -29,6 +29,7 @@ type sink struct {
 	last      perfdata.Sections
 	locked    func(func()) // engine.Engine.Locked
 	growth    growth
+	flushed   uint64 // when Round flushed last
 	cut       uint64 // stacks that end before their outermost function
 	calls     atsample.CertaintyCounts
 	err       error  // of Early
@@ -82,8 +83,16 @@ func (s *sink) Early(record perfevent.Record) bool {
 // are not mapped yet. If a sample is larger, the reader of the rings writes to the file once.
 const earlyBytes = 32 << 10
 
-// Round implements engine.Rounded. What was read so far is then in the file, even if ringtap is killed.
+// flushTime is the shortest time between two flushes, in nanoseconds. Each ends what zstd packs together.
+const flushTime = 200e6
+
+// Round implements engine.Rounded. What was read up to the last flush is in the file, even if ringtap is
+// killed.
 func (s *sink) Round(before uint64) error {
+	if before < s.flushed+flushTime {
+		return nil // the rings are read as often as interpreters need it
+	}
+	s.flushed = before
 	var err error
 	var progress Progress
 	var counts []stack.GrowthCounts
