@@ -139,24 +139,14 @@ func (a *annotateFlags) print(ctx context.Context, out *console, file *perfdata.
 		o.Syntax = disasm.Intel
 	}
 	listing, account, err := annotate.Run(ctx, o)
-	var notes []string
+	notes := recordingNotes(file, source, account.All().Lost, account.Notes())
 	switch option := a.from.selecting(); {
 	case errors.Is(err, annotate.ErrNoSamples) && option != "":
 		err = fmt.Errorf("%w match %s", err, option)
 	case errors.Is(err, annotate.ErrNoSamples):
 		err = fmt.Errorf("the recording has %w", err)
 	case err == nil:
-		notes = listing.Notes()
-	}
-	if lost := account.All().Lost; lost > 0 {
-		notes = append(notes, fmt.Sprintf("the recorder lost %d records", lost))
-	}
-	notes = append(notes, account.Notes()...)
-	if file.Problem != nil {
-		notes = append(notes, file.Problem.Error())
-	}
-	if source.Cut() {
-		notes = append(notes, "the recorder was killed, or the file cut off: this is what it had written")
+		notes = append(listing.Notes(), notes...)
 	}
 	if err == nil {
 		err = ignoreClosedPipe(listing.Write(out.stdout, a.options(out, notes)))

@@ -166,12 +166,7 @@ func (l *loader) recording(ctx context.Context, file *perfdata.File) (p *profile
 	}
 	p.Notes = append(p.Notes, l.emptyNote(p)...)
 	p.Notes = append(p.Notes, result.Notes...)
-	if file.Problem != nil {
-		p.Notes = append(p.Notes, file.Problem.Error())
-	}
-	if source.Cut() {
-		p.Notes = append(p.Notes, "the recorder was killed, or the file cut off: this is what it had written")
-	}
+	p.Notes = append(p.Notes, damageNotes(file, source)...)
 	if times != nil {
 		l.timeline = times.Timeline(p)
 		if l.timeline.Begin > 0 {

@@ -12,36 +12,14 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/perfdata"
+	"github.com/ringtap/ringtap/internal/testkit/recordtest"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // Functions, marks and cut stacks of a recording are in a report as they are in one of a live run.
 func TestAReportHasRecordedFunctionsMarksAndCutStacks(t *testing.T) {
 	const id, pid, base, each = 1, 1234, perfdata.FunctionsBegin, 1 << 24
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: unix.PERF_ATTR_SIZE_VER5, Sample: 1,
-		Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN,
-		Bits:        unix.PerfBitSampleIDAll | unix.PerfBitMmap | unix.PerfBitComm}
-	events := []perfdata.Event{{EventAttr: perfevent.EventAttr{Attr: attr, IDs: []uint64{id}}, Name: "cpu-clock"}}
-	path := filepath.Join(t.TempDir(), "perf.data")
-	w, err := perfdata.Create(path, events, perfdata.WriteOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoder, err := perfdata.NewEncoder(events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put := func(r perfevent.Record) {
-		t.Helper()
-		raw, err := encoder.Append(nil, r)
-		if err == nil {
-			err = w.Record(raw)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(&perfevent.Comm{PID: pid, TID: pid, Name: []byte("program")})
+	records := []perfevent.Record{&perfevent.Comm{PID: pid, TID: pid, Name: []byte("program")}}
 	var last perfdata.Sections
 	for i, f := range []struct{ runtime, source, name string }{
 		{"CPython 3.12", "/app/a.py", "f"},
@@ -50,7 +28,7 @@ func TestAReportHasRecordedFunctionsMarksAndCutStacks(t *testing.T) {
 		{"", "", "[truncated]"},
 	} {
 		path := perfdata.FunctionPath(f.runtime, f.source, f.name)
-		put(&perfevent.Mmap{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER}, PID: pid, TID: pid, Addr: base + uint64(i)*each, Len: each,
+		records = append(records, &perfevent.Mmap{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER}, PID: pid, TID: pid, Addr: base + uint64(i)*each, Len: each,
 			Prot: unix.PROT_READ | unix.PROT_EXEC, Filename: []byte(path)})
 		last.Symbols = append(last.Symbols, perfdata.SymbolTable{Path: path, Kind: perfdata.RuntimeSymbols, Runtime: f.runtime, Source: f.source, Symbols: []perfdata.Symbol{{Size: each, Name: f.name}}})
 	}
@@ -58,11 +36,10 @@ func TestAReportHasRecordedFunctionsMarksAndCutStacks(t *testing.T) {
 		{callchain.ContextUser, base + 12, base + each + 1, base + 2*each + 7 + 1},
 		{callchain.ContextUser, base + 12, base + 3*each + 1},
 	} {
-		put(&perfevent.Sample{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER, PID: pid, TID: pid, Time: uint64(i + 1), ID: id}, IP: base + 12, Callchain: chain})
+		records = append(records, &perfevent.Sample{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER, PID: pid, TID: pid, Time: uint64(i + 1), ID: id}, IP: base + 12, Callchain: chain})
 	}
-	if err := w.Close(last); err != nil {
-		t.Fatal(err)
-	}
+	events := []perfdata.Event{recordtest.SoftwareEvent("cpu-clock", unix.PERF_COUNT_SW_CPU_CLOCK, id, unix.PERF_SAMPLE_CALLCHAIN)}
+	path := recordtest.Write(t, events, perfdata.Info{}, last, records...)
 	out := filepath.Join(t.TempDir(), "out.json")
 	if code, _, stderr := called(t, "ringtap", "report", path, "--out", out); code != 0 {
 		t.Fatalf("exit status %d: %s", code, stderr)

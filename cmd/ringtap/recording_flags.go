@@ -15,6 +15,7 @@ import (
 	"github.com/ringtap/ringtap/internal/cli/manual"
 	"github.com/ringtap/ringtap/internal/engine/recording"
 	"github.com/ringtap/ringtap/internal/object/buildid"
+	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/stack/symbolize/recordedkernel"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/symbols"
@@ -174,4 +175,24 @@ func opened(f *os.File, err error) (symbols.ReaderAtCloser, int64, error) {
 		return nil, 0, err
 	}
 	return f, info.Size(), nil
+}
+
+// damageNotes returns what is wrong with a recording that was read up to its end.
+func damageNotes(file *perfdata.File, source *recording.Source) (notes []string) {
+	if file.Problem != nil {
+		notes = append(notes, file.Problem.Error())
+	}
+	if source.Cut() {
+		notes = append(notes, "the recorder was killed, or the file cut off: this is what it had written")
+	}
+	return notes
+}
+
+// recordingNotes returns how many records the recorder lost, the notes of the account, and damageNotes.
+// Reports have the losses in their accounts.
+func recordingNotes(file *perfdata.File, source *recording.Source, lost uint64, account []string) (notes []string) {
+	if lost > 0 {
+		notes = append(notes, fmt.Sprintf("the recorder lost %d records", lost))
+	}
+	return append(append(notes, account...), damageNotes(file, source)...)
 }

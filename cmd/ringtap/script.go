@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -99,17 +98,8 @@ func (s *scriptFlags) print(ctx context.Context, out *console, file *perfdata.Fi
 	if err != nil {
 		return ignoreClosedPipe(err)
 	}
-	if lost := account.All().Lost; lost > 0 {
-		out.note(fmt.Sprintf("the recorder lost %d records", lost))
-	}
-	for _, note := range account.Notes() {
+	for _, note := range recordingNotes(file, source, account.All().Lost, account.Notes()) {
 		out.note(note)
-	}
-	if file.Problem != nil {
-		out.note(file.Problem.Error())
-	}
-	if source.Cut() {
-		out.note("the recorder was killed, or the file cut off: this is what it had written")
 	}
 	return source.Damage()
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"debug/elf"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/testkit/perfrecord"
+	"github.com/ringtap/ringtap/internal/testkit/recordtest"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -24,44 +24,19 @@ func TestPeerEachInstructionOfAProgramHasPerfsName(t *testing.T) {
 	program := knownStacks(t)
 	text := sectionOf(t, program, ".text")
 	const id, pid, base = 1, 1234, 0x560000000000
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: unix.PERF_ATTR_SIZE_VER5, Sample: 1,
-		Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME,
-		Bits:        unix.PerfBitSampleIDAll | unix.PerfBitMmap | unix.PerfBitComm}
-	events := []perfdata.Event{{EventAttr: perfevent.EventAttr{Attr: attr, IDs: []uint64{id}}, Name: "cpu-clock"}}
-	path := filepath.Join(t.TempDir(), "perf.data")
-	w, err := perfdata.Create(path, events, perfdata.WriteOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoder, err := perfdata.NewEncoder(events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put := func(r perfevent.Record) {
-		t.Helper()
-		raw, err := encoder.Append(nil, r)
-		if err == nil {
-			err = w.Record(raw)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	var file unix.Stat_t
 	if err := unix.Stat(program, &file); err != nil {
 		t.Fatal(err)
 	}
-	put(&perfevent.Comm{PID: pid, TID: pid, Name: []byte("program")})
-	put(&perfevent.Mmap{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER}, PID: pid, TID: pid, Addr: base + text.Addr&^0xfff,
+	records := []perfevent.Record{&perfevent.Comm{PID: pid, TID: pid, Name: []byte("program")}, &perfevent.Mmap{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER}, PID: pid, TID: pid, Addr: base + text.Addr&^0xfff,
 		Len: text.Size + 0x1000, Pgoff: text.Offset &^ 0xfff,
-		Major: unix.Major(file.Dev), Minor: unix.Minor(file.Dev), Inode: file.Ino, Prot: unix.PROT_READ | unix.PROT_EXEC, Filename: []byte(program)})
+		Major: unix.Major(file.Dev), Minor: unix.Minor(file.Dev), Inode: file.Ino, Prot: unix.PROT_READ | unix.PROT_EXEC, Filename: []byte(program)}}
 	instructions := instructionsOf(t, program, text.Name)
 	for _, at := range instructions {
-		put(&perfevent.Sample{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER, PID: pid, TID: pid, Time: at, ID: id}, IP: base + at})
+		records = append(records, &perfevent.Sample{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER, PID: pid, TID: pid, Time: at, ID: id}, IP: base + at})
 	}
-	if err := w.Close(perfdata.Sections{}); err != nil {
-		t.Fatal(err)
-	}
+	events := []perfdata.Event{recordtest.SoftwareEvent("cpu-clock", unix.PERF_COUNT_SW_CPU_CLOCK, id, 0)}
+	path := recordtest.Write(t, events, perfdata.Info{}, perfdata.Sections{}, records...)
 	want := strings.Split(perfrecord.Run(t, "script", "-i", path, "-F", "ip,sym"), "\n")
 	got := strings.Split(printedScript(t, "-i", path, "-F", "ip,sym"), "\n")
 	if diff := cmp.Diff(want, got); diff != "" {

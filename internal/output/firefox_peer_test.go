@@ -12,14 +12,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPeerTheFirefoxProfilerOpensItsForm opens a profile with the Profiler's own code: with the npm
-// package @firefox-devtools/profiler-cli, whose command line FIREFOX_PROFILER_CLI is ("node
-// dist/profiler-cli.js").
-func TestPeerTheFirefoxProfilerOpensItsForm(t *testing.T) {
-	command := strings.Fields(os.Getenv("FIREFOX_PROFILER_CLI"))
-	if len(command) == 0 {
-		t.Skip("FIREFOX_PROFILER_CLI is no command line of the Firefox Profiler's CLI")
+// firefoxProfiler returns the Firefox Profiler's command line.
+func firefoxProfiler(t *testing.T) (command []string) {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Skip(err)
 	}
+	for _, file := range []string{"nodes/24/bin/node", "firefox-profiler/dist/profiler-cli.js"} {
+		path := filepath.Join(cache, "ringtap", file)
+		if _, err := os.Stat(path); err != nil {
+			t.Skip("the Firefox Profiler's command line is not installed: scripts/install-node 24 and scripts/install-firefox-profiler unpack it")
+		}
+		command = append(command, path)
+	}
+	return command
+}
+
+// The Profiler's own code opens a profile, and has its threads, times and markers.
+func TestPeerTheFirefoxProfilerOpensItsForm(t *testing.T) {
+	command := firefoxProfiler(t)
 	home, err := os.MkdirTemp("", "profiler") // t.TempDir's name is too long for a socket's
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/ringtap/ringtap/internal/testkit/firefoxprofile"
 )
 
-// times is a timeline of a profile that has the rows of sample: two threads of worker, one of a
-// later process with the same PID, and the idle task. There are two events, and none is the switch's.
+// times returns a timeline of a profile with the rows of sample. It has two threads of worker, one of a
+// later process with the same PID, and the idle task; and two events, without sched:sched_switch.
 func times(p *profile.Profile) *timeline.Timeline {
 	p.Metrics = append(p.Metrics, profile.Metric{Name: "page-faults", Type: "faults", Unit: "counts", Scale: 1})
 	p.Metrics[0].Scale = 1

@@ -21,25 +21,24 @@ type recentMapping struct {
 // recentBits is the logarithm of the number of mappings that are remembered.
 const recentBits = 8
 
-// of returns the address of a frame's Offset. It returns false for a frame that is not code, and for one
-// in memory that no mapping explains.
-func (a *addresses) of(p *process.Process, f callchain.Frame) (uint64, bool) {
+// of returns the address of a frame's Offset, or 0 if it is in memory that no mapping explains.
+func (a *addresses) of(p *process.Process, f callchain.Frame) uint64 {
 	switch o := a.objects[f.Object]; {
 	case o == nil:
-		return 0, false
+		return 0
 	case o.Kind != process.File && o.Kind != process.VDSO:
-		return f.Offset, true
+		return f.Offset
 	}
 	version := p.Version()
 	r := &a.recent[(version^uint64(f.Object)<<32)*0x9e3779b97f4a7c15>>(64-recentBits)]
 	if m := &r.mapped; r.version != version || m.Object.ID != f.Object || !covers(m, f.Offset) {
 		found, ok := mappingOf(p, f)
 		if !ok {
-			return 0, false
+			return 0
 		}
 		r.version, r.mapped = version, found
 	}
-	return f.Offset - r.mapped.Offset + r.mapped.Start, true
+	return f.Offset - r.mapped.Offset + r.mapped.Start
 }
 
 // covers reports whether an offset in the object is within a mapping of it.

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"slices"
+
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/process"
@@ -80,32 +82,31 @@ func (s *sink) appendUser(chain []uint64, p *process.Process, r *perfevent.Sampl
 	if user.calls != nil {
 		s.calls.Count(*user.calls)
 	}
-	for i, f := range user.frames {
-		address, ok := s.addresses.of(p, f)
-		if of, isFunction := s.store.Function(f); isFunction {
-			var err error
-			if address, err = s.functions.address(p, &of, r, s.write); err != nil {
-				return nil, err
-			}
-			f.Return = i > 0 // a line has no other address
-			ok = address != 0
+	frames := user.frames
+	if user.cut {
+		s.cut++
+		frames = append(slices.Clip(frames), s.store.Truncated())
+	}
+	for i, f := range frames {
+		address, err := s.address(p, f, r)
+		if err != nil {
+			return nil, err
 		}
-		if !ok {
+		switch {
+		case address == 0: // in memory that no mapping explains
 			continue
-		}
-		if f.Return {
+		case f.Return, i > 0 && address >= perfdata.FunctionsBegin:
 			address++ // that to which the call returns, as the kernel's own walk has it
 		}
 		chain = append(chain, address)
 	}
-	if user.cut {
-		s.cut++
-		mark := stack.Truncated()
-		address, err := s.functions.address(p, &mark, r, s.write)
-		if err != nil {
-			return nil, err
-		}
-		chain = append(chain, address+1)
-	}
 	return chain, nil
+}
+
+// address returns the address of a frame's Offset, or 0 if nothing is known about it.
+func (s *sink) address(p *process.Process, f callchain.Frame, r *perfevent.Sample) (uint64, error) {
+	if f.Object >= callchain.Marks {
+		return s.functions.address(p, f, r, s.write)
+	}
+	return s.addresses.of(p, f), nil
 }

@@ -217,7 +217,7 @@ func (o *Options) begin(live *engine.Live, e *engine.Engine, samplings []perfeve
 			s.stackers = append(s.stackers, s.store.Stacker(o.stacksOf(&o.Events[i])))
 		}
 		s.growth = o.newGrowth(live, samplings)
-		s.addresses.objects, s.functions = e.Processes().Objects(), newFunctions()
+		s.addresses.objects, s.functions = e.Processes().Objects(), newFunctions(s.store.Function)
 	}
 	if !o.NoNames {
 		s.names = newNames()

@@ -9,7 +9,7 @@ import (
 // StackSwitch is the word of callchain.MarkSwitch.
 const StackSwitch = "[stack switch]"
 
-// truncated is the word of Truncated.
+// truncated is the word of Store.Truncated.
 const truncated = "[truncated]"
 
 // Function returns what a frame shows that is not code: a function of a runtime; or a word, whose
@@ -31,8 +31,8 @@ func wordFunction(text string) Function {
 	return Function{Level: interp.Level{Frame: interp.Frame{Function: text}}}
 }
 
-// Truncated returns the word that is the outermost frame of a recorded stack that is cut short.
-func Truncated() Function { return wordFunction(truncated) }
+// Truncated returns the frame that is the outermost one of a recorded stack that is cut short.
+func (s *Store) Truncated() callchain.Frame { return s.words.frame(truncated) }
 
 // recorded replaces the frames of a recorded stack that the recorder mapped as functions, by those that a
 // live stack has: see process.Recording.Function. It works in place.

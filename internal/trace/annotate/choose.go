@@ -9,6 +9,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/text/match"
 )
 
@@ -73,9 +74,9 @@ func (f *functions) events() (events []int, err error) {
 	return events, nil
 }
 
-// find returns the functions that a name means, of those given. It first compares the names of the
-// functions with samples. Only if none is the same does it read the symbol tables of their files,
-// for aliases and for the ways to write a C++ name.
+// find returns the functions that a name means, of those given. It first compares the name with those
+// of the functions with samples. If no name is equal, it reads the symbol tables of their files, for
+// aliases and for the other ways to write a C++ name.
 func (f *functions) find(all []*function) []*function {
 	found := withNames(all, f.opts.Function, func(fn *function, name string) bool {
 		return fn.name == name || fn.raw == name || fn.shortName() == name || fn.fullName() == name
@@ -172,13 +173,8 @@ func (f *functions) notFound(all []*function) error {
 	return fmt.Errorf("no function %q has samples: %s%s", f.opts.Function, f.hottest(all), note)
 }
 
-// interpreters are how the names of interpreters' files begin.
-var interpreters = []string{"python", "libpython", "php", "perl", "libperl", "ruby", "libruby", "node", "libjvm"}
-
 // interprets reports whether a function is part of an interpreter.
-func (fn *function) interprets() bool {
-	return slices.ContainsFunc(interpreters, func(name string) bool { return strings.HasPrefix(path.Base(fn.object.Path), name) })
-}
+func (fn *function) interprets() bool { return stack.MayBeInterpreter(fn.object.Path) }
 
 // hottest names the functions that can be shown.
 func (f *functions) hottest(all []*function) string {

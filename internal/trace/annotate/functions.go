@@ -35,7 +35,7 @@ type functions struct {
 	files   map[callchain.ObjectID]*symbols.File // those that file has opened
 	lookUps map[lookUp][]uint64                  // results of starts
 	kernel  func() (*kernel, error)              // opens the kernel's code, once
-	memory  *kcore.Reader                        // of the opened kernel; nil if there is none
+	memory  *kcore.Reader                        // of the kernel, if kernel has opened it
 }
 
 // functions names the places of the samples. The result needs the process table.

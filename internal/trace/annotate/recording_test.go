@@ -15,6 +15,7 @@ import (
 	"github.com/ringtap/ringtap/internal/object/buildid"
 	"github.com/ringtap/ringtap/internal/perfdata"
 	"github.com/ringtap/ringtap/internal/testkit/compiled"
+	"github.com/ringtap/ringtap/internal/testkit/recordtest"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -74,37 +75,17 @@ const jitStart = 0x7f0000000000
 func (p *program) record(t *testing.T, machine string, hits ...hit) string {
 	t.Helper()
 	const pid = 1234
-	var events []perfdata.Event
-	for i, name := range []string{"cpu-clock", "page-faults"} {
-		attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: uint64(2 * i), Bits: unix.PerfBitSampleIDAll,
-			Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_PERIOD}
-		events = append(events, perfdata.Event{EventAttr: perfevent.EventAttr{Attr: attr, IDs: []uint64{uint64(i) + 1}}, Name: name})
-	}
-	path := filepath.Join(t.TempDir(), "perf.data")
-	w, err := perfdata.Create(path, events, perfdata.WriteOptions{Info: perfdata.Info{Arch: machine}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := perfdata.NewEncoder(events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put := func(r perfevent.Record) {
-		t.Helper()
-		raw, err := e.Append(nil, r)
-		if err = errors.Join(err, w.Record(raw)); err != nil {
-			t.Fatal(err)
-		}
+	events := []perfdata.Event{
+		recordtest.SoftwareEvent("cpu-clock", unix.PERF_COUNT_SW_CPU_CLOCK, 1, unix.PERF_SAMPLE_PERIOD),
+		recordtest.SoftwareEvent("page-faults", unix.PERF_COUNT_SW_PAGE_FAULTS, 2, unix.PERF_SAMPLE_PERIOD),
 	}
 	id, err := buildID(p.path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(&perfevent.Comm{PID: pid, TID: pid, Name: []byte("sums")})
-	put(&perfevent.Mmap{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER}, PID: pid, TID: pid, Addr: p.start, Len: 1 << 20,
-		Prot: unix.PROT_READ | unix.PROT_EXEC, Filename: []byte(p.path), BuildID: id})
-	put(&perfevent.Mmap{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER}, PID: pid, TID: pid, Addr: jitStart, Len: 1 << 20,
-		Prot: unix.PROT_READ | unix.PROT_EXEC, Filename: []byte("//anon")})
+	records := []perfevent.Record{&perfevent.Comm{PID: pid, TID: pid, Name: []byte("sums")}, &perfevent.Mmap{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER}, PID: pid, TID: pid, Addr: p.start, Len: 1 << 20,
+		Prot: unix.PROT_READ | unix.PROT_EXEC, Filename: []byte(p.path), BuildID: id}, &perfevent.Mmap{Header: perfevent.Header{Misc: unix.PERF_RECORD_MISC_USER}, PID: pid, TID: pid, Addr: jitStart, Len: 1 << 20,
+		Prot: unix.PROT_READ | unix.PROT_EXEC, Filename: []byte("//anon")}}
 	time := uint64(1)
 	for _, h := range hits {
 		mode, ip := h.mode, p.start+h.address
@@ -120,8 +101,9 @@ func (p *program) record(t *testing.T, machine string, hits ...hit) string {
 		}
 		for range h.samples {
 			time++
-			sample.Time = time
-			put(&sample)
+			one := sample
+			one.Time = time
+			records = append(records, &one)
 		}
 	}
 	symbols := []perfdata.SymbolTable{
@@ -129,10 +111,7 @@ func (p *program) record(t *testing.T, machine string, hits ...hit) string {
 			{Name: "vfs_read", Address: 0xffffffff81000000, Size: 0x100}, {Name: "default_idle", Address: 0xffffffff81000100, Size: 0x100}}},
 		{Path: "/tmp/perf-1234.map", Kind: perfdata.GeneratedSymbols, Symbols: []perfdata.Symbol{{Name: "LJava;generated", Address: jitStart, Size: 0x100}}},
 	}
-	if err := w.Close(perfdata.Sections{Symbols: symbols}); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return recordtest.Write(t, events, perfdata.Info{Arch: machine}, perfdata.Sections{Symbols: symbols}, records...)
 }
 
 func buildID(path string) ([]byte, error) {

@@ -31,8 +31,8 @@ type Options struct {
 	// KernelMemory opens the memory of the recorded kernel, if it still runs. It is called at most
 	// once. If it is nil, functions of the kernel are not shown.
 	KernelMemory func() (*kcore.Reader, error)
-	// Symfs is a directory with the recorded machine's files, where source files are looked for
-	// first; "" is none.
+	// Symfs, unless "", is a directory with the recorded machine's files. Source files are looked for
+	// there first.
 	Symfs string
 	// Made is when the recording ended. Source files that changed later are not shown.
 	Made   time.Time

@@ -65,10 +65,8 @@ func callsOfShares(frames []string) string {
 
 // A recording has the functions of runtimes, with the callers that the program gives them. A tool that
 // knows nothing of them, perf, shows them as objects in the same stacks.
-func TestLiveARecordingHasTheFunctionsOfRuntimes(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to read the memory of programs at samples")
-	}
+func TestPeerARecordingHasTheFunctionsOfRuntimes(t *testing.T) {
+	perfrecord.Need(t)
 	for _, program := range allSharesPrograms(t) {
 		t.Run(program.name, func(t *testing.T) {
 			testlimit.Enough(t, program.rounds, func(rounds int) bool {
@@ -152,10 +150,6 @@ var scriptObject = regexp.MustCompile(`\((.*)\)$`)
 // comparePerfsCalls compares the calls with those that perf shows as objects.
 func comparePerfsCalls(t *testing.T, path string, want map[string]int) {
 	t.Helper()
-	if _, err := exec.LookPath("perf"); err != nil {
-		t.Log("perf is not installed")
-		return
-	}
 	got := make(map[string]int)
 	var frames []string
 	for line := range strings.Lines(perfrecord.Quietly(t, "script", "--no-inline", "-F", "comm,ip,sym,dso", "-i", path)) {
