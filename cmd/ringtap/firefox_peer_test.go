@@ -271,11 +271,14 @@ func TestPeerAFirefoxProfileHasTheWaitsOfPerf(t *testing.T) {
 			if diff := gocmp.Diff(want, got); diff != "" {
 				t.Errorf("(-perf +ringtap):\n%.4000s", diff)
 			}
+			// The kernel starts the timer of 20 ms before the thread leaves its CPU. If an interrupt comes in
+			// between, the wait is shorter. Nothing else makes the thread wait for long.
+			const long = 10
 			slept := 0
 			for i := range p.Threads {
 				th := &p.Threads[i]
 				for n, data := range th.Markers.Data {
-					if th.ProcessName == "known_waits" && th.IsMainThread && data.Type == "wait" && data.Reason == tt.slept && *th.Markers.EndTime[n]-th.Markers.StartTime[n] >= 20 {
+					if th.ProcessName == "known_waits" && th.IsMainThread && data.Type == "wait" && data.Reason == tt.slept && *th.Markers.EndTime[n]-th.Markers.StartTime[n] >= long {
 						slept++
 					}
 				}
