@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -37,10 +39,13 @@ func TestPeerTheFirefoxProfilerOpensItsForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
-	profiler := func(args ...string) []byte {
-		cmd := exec.Command(command[0], slices.Concat(command[1:], args, []string{"--session", "test"})...)
+	run := func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), command[0], slices.Concat(command[1:], args, []string{"--session", "test"})...)
 		cmd.Env = append(os.Environ(), "HOME="+home)
-		out, err := cmd.CombinedOutput()
+		return cmd
+	}
+	profiler := func(args ...string) []byte {
+		out, err := run(args...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
@@ -51,8 +56,32 @@ func TestPeerTheFirefoxProfilerOpensItsForm(t *testing.T) {
 	if err := WriteFile(path, p, FileOptions{Timeline: times(p)}); err != nil {
 		t.Fatal(err)
 	}
-	profiler("load", path)
-	defer profiler("stop")
+	// What load starts and waits half a second for. It has the profile until it is told to stop.
+	daemon := run("--daemon", path)
+	var said bytes.Buffer
+	daemon.Stdout, daemon.Stderr = &said, &said
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- daemon.Wait() }()
+	t.Cleanup(func() {
+		_ = daemon.Process.Kill() // it may have ended
+		<-ended
+	})
+	// A command that comes earlier takes the session for one that has died, and removes its files.
+	loaded := func() bool {
+		text, err := os.ReadFile(filepath.Join(home, ".profiler-cli/test.log"))
+		return err == nil && bytes.Contains(text, []byte("Profile loaded successfully"))
+	}
+	for !loaded() {
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("the Profiler ended: %v\n%s", err, &said)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 	type thread struct {
 		Name, ProcessName, PID, TID string
 		CPUMs                       float64
